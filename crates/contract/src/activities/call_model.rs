@@ -1,0 +1,71 @@
+//! `call_model`: one model request.
+
+use serde::{Deserialize, Serialize};
+use temporalio_common_wasm::ActivityDefinition;
+
+use crate::{Argument, ChatMessage, ChatToolCall, ChatToolDefinition, ScopeRef, defaults};
+
+/// The activity `call_model`.
+#[derive(Debug, Clone, Copy)]
+pub struct CallModel;
+
+impl ActivityDefinition for CallModel {
+    type Input = Argument<CallModelInput>;
+    type Output = CallModelOutput;
+
+    fn name(&self) -> &str {
+        "call_model"
+    }
+}
+
+/// Input of `call_model`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallModelInput {
+    /// Which of the worker's models.
+    #[serde(default = "defaults::model")]
+    pub model: String,
+    /// Trusted instructions: the application's, then the guidance of the memories.
+    #[serde(default)]
+    pub instructions: String,
+    /// The conversation so far, without memory blocks.
+    pub messages: Vec<ChatMessage>,
+    /// Memory blocks for this request only, placed beside the latest user prompt.
+    #[serde(default)]
+    pub memories: Vec<MemoryBlock>,
+    /// Tools that the model may call.
+    #[serde(default)]
+    pub tools: Vec<ChatToolDefinition>,
+}
+
+/// A memory block, or where its text is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "delivery", rename_all = "snake_case")]
+pub enum MemoryBlock {
+    /// The text itself.
+    Inline {
+        /// Whose memory it shows.
+        scope: ScopeRef,
+        /// The text.
+        text: String,
+    },
+    /// A text that `load_snapshot` kept.
+    Reference {
+        /// Which of the worker's stores keeps it.
+        store: String,
+        /// Whose memory it shows.
+        scope: ScopeRef,
+        /// SHA-256 of the text, lower-case hexadecimal.
+        digest: String,
+    },
+}
+
+/// Output of `call_model`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CallModelOutput {
+    /// Text of the answer; empty where the model only calls tools.
+    #[serde(default)]
+    pub text: String,
+    /// Tool calls of the answer, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ChatToolCall>,
+}

@@ -1,0 +1,50 @@
+//! `delete_memory`: delete a note other than the main one.
+
+use serde::{Deserialize, Serialize};
+use temporalio_common_wasm::ActivityDefinition;
+
+use crate::{Argument, OperationRef, Outcome, ScopeRef, defaults};
+
+/// The activity `delete_memory`.
+#[derive(Debug, Clone, Copy)]
+pub struct DeleteMemory;
+
+impl ActivityDefinition for DeleteMemory {
+    type Input = Argument<DeleteMemoryInput>;
+    type Output = Outcome<DeletedMemory>;
+
+    fn name(&self) -> &str {
+        "delete_memory"
+    }
+}
+
+/// Input of `delete_memory`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeleteMemoryInput {
+    /// Which of the worker's stores.
+    #[serde(default = "defaults::store")]
+    pub store: String,
+    /// Whose notes.
+    pub scope: ScopeRef,
+    /// Identity of this deletion; derived as for `write_memory` where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operation: Option<OperationRef>,
+    /// Name of the note; `.md` is added where it is missing.
+    pub file: String,
+    /// Version that the note must be at; any where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_version: Option<String>,
+}
+
+/// A deletion that took effect, now or when it was first called.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeletedMemory {
+    /// Name of the note.
+    pub file: String,
+    /// Always null: a deleted note has no version.
+    pub version: Option<String>,
+    /// Whether this is the answer of an earlier call.
+    pub replayed: bool,
+    /// `deleted` or `not_found`.
+    pub status: String,
+}

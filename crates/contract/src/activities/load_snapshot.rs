@@ -1,0 +1,156 @@
+//! `load_snapshot`: the memory blocks for the next model request.
+
+use serde::{Deserialize, Serialize};
+use temporalio_common_wasm::ActivityDefinition;
+
+use crate::{Argument, ScopeRef, defaults};
+
+/// The activity `load_snapshot`.
+#[derive(Debug, Clone, Copy)]
+pub struct LoadSnapshot;
+
+impl ActivityDefinition for LoadSnapshot {
+    type Input = Argument<LoadSnapshotInput>;
+    type Output = LoadSnapshotOutput;
+
+    fn name(&self) -> &str {
+        "load_snapshot"
+    }
+}
+
+/// Input of `load_snapshot`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadSnapshotInput {
+    /// One entry for each memory.
+    pub memories: Vec<SnapshotRequest>,
+}
+
+/// One memory whose block is wanted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnapshotRequest {
+    /// Which of the worker's stores.
+    #[serde(default = "defaults::store")]
+    pub store: String,
+    /// Whose notes.
+    pub scope: ScopeRef,
+    /// Digest of the block that the caller holds; the answer to the same block is `unchanged`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_digest: Option<String>,
+    /// How the block comes back.
+    #[serde(default)]
+    pub delivery: Delivery,
+    /// How the block is rendered.
+    #[serde(default)]
+    pub render: RenderOptions,
+}
+
+/// How a block comes back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivery {
+    /// The text stands in the result.
+    #[default]
+    Inline,
+    /// The text is kept in the store under scope and digest; the result has the digest only.
+    Reference,
+}
+
+/// How a block is rendered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RenderOptions {
+    /// Budget of guidance and block together, in tokens of four characters; at least 1.
+    #[serde(default = "defaults::max_tokens")]
+    pub max_tokens: usize,
+    /// Characters that the guidance takes of it.
+    #[serde(default)]
+    pub guidance_chars: usize,
+    /// Most lines of the main note.
+    #[serde(default = "defaults::max_lines")]
+    pub max_lines: usize,
+    /// Most characters of the main note that are read; at least 1.
+    #[serde(default = "defaults::max_memory_size")]
+    pub max_memory_size: usize,
+    /// Heading of the block, or empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub heading: String,
+    /// Name of the tool that reads a note, as the model sees it.
+    #[serde(default = "defaults::read_memory")]
+    pub reader: String,
+    /// Name of the tool that searches notes, as the model sees it.
+    #[serde(default = "defaults::search_memory")]
+    pub searcher: String,
+    /// A sentence that says where the files are, where the model's file tool reads them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub location: Option<String>,
+}
+
+impl Default for RenderOptions {
+    fn default() -> Self {
+        Self {
+            max_tokens: defaults::max_tokens(),
+            guidance_chars: 0,
+            max_lines: defaults::max_lines(),
+            max_memory_size: defaults::max_memory_size(),
+            heading: String::new(),
+            reader: defaults::read_memory(),
+            searcher: defaults::search_memory(),
+            location: None,
+        }
+    }
+}
+
+/// Output of `load_snapshot`: one answer for each request, in the same order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadSnapshotOutput {
+    /// The answers.
+    pub snapshots: Vec<SnapshotAnswer>,
+}
+
+/// The answer for one memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum SnapshotAnswer {
+    /// A block.
+    Block {
+        /// SHA-256 of the text, lower-case hexadecimal.
+        digest: String,
+        /// The text; missing where it is delivered by reference.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+        /// What the block shows and leaves out.
+        stats: SnapshotStats,
+    },
+    /// The block is the one whose digest was sent.
+    Unchanged {
+        /// That digest.
+        digest: String,
+    },
+    /// Nothing to show.
+    Empty {
+        /// Whether something is stored, but the guidance leaves no room for it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        budget_exhausted: bool,
+    },
+    /// This memory can't be shown, and trying again won't help; the others are not affected.
+    Error {
+        /// Type of the failure.
+        error_type: String,
+        /// What to do about it. It holds no content, name or namespace.
+        message: String,
+    },
+}
+
+/// What a block shows and leaves out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnapshotStats {
+    /// Characters of the block.
+    pub chars: usize,
+    /// Lines of the main note shown.
+    pub lines: usize,
+    /// Lines of the main note left out.
+    pub lines_dropped: usize,
+    /// Other notes listed.
+    pub files: usize,
+    /// Whether anything was left out.
+    pub truncated: bool,
+}

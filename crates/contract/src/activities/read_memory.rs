@@ -1,0 +1,47 @@
+//! `read_memory`: the first characters of a note.
+
+use serde::{Deserialize, Serialize};
+use temporalio_common_wasm::ActivityDefinition;
+
+use crate::{Argument, Outcome, ScopeRef, defaults};
+
+/// The activity `read_memory`.
+#[derive(Debug, Clone, Copy)]
+pub struct ReadMemory;
+
+impl ActivityDefinition for ReadMemory {
+    type Input = Argument<ReadMemoryInput>;
+    type Output = Outcome<MemoryContent>;
+
+    fn name(&self) -> &str {
+        "read_memory"
+    }
+}
+
+/// Input of `read_memory`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadMemoryInput {
+    /// Which of the worker's stores.
+    #[serde(default = "defaults::store")]
+    pub store: String,
+    /// Whose notes.
+    pub scope: ScopeRef,
+    /// Name of the note; `.md` is added where it is missing.
+    pub file: String,
+    /// Most characters to return; at least 1.
+    #[serde(default = "defaults::max_memory_size")]
+    pub max_memory_size: usize,
+}
+
+/// A note, or its first characters.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryContent {
+    /// Name of the note.
+    pub file: String,
+    /// Its text, cut to the bound.
+    pub content: String,
+    /// Whether anything was cut.
+    pub truncated: bool,
+    /// Version of the whole note.
+    pub version: String,
+}

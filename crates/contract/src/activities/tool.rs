@@ -1,0 +1,17 @@
+//! Application tools: activities of the application that the model calls as tools.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{OperationRef, ScopeRef};
+
+/// Input of an application tool's activity.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolInput {
+    /// Arguments, as the model gave them.
+    pub arguments: Value,
+    /// Whose conversation this is.
+    pub scope: ScopeRef,
+    /// Identity of the call: the same for a repetition of it.
+    pub operation: OperationRef,
+}

@@ -1,0 +1,60 @@
+//! `write_memory`: append to a note, or replace one passage.
+
+use serde::{Deserialize, Serialize};
+use temporalio_common_wasm::ActivityDefinition;
+
+use crate::{Argument, OperationRef, Outcome, ScopeRef, defaults};
+
+/// The activity `write_memory`.
+#[derive(Debug, Clone, Copy)]
+pub struct WriteMemory;
+
+impl ActivityDefinition for WriteMemory {
+    type Input = Argument<WriteMemoryInput>;
+    type Output = Outcome<WrittenMemory>;
+
+    fn name(&self) -> &str {
+        "write_memory"
+    }
+}
+
+/// Input of `write_memory`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriteMemoryInput {
+    /// Which of the worker's stores.
+    #[serde(default = "defaults::store")]
+    pub store: String,
+    /// Whose notes.
+    pub scope: ScopeRef,
+    /// Identity of this write. Where it is missing, the activity derives one from its own
+    /// identity, which stays the same when Temporal retries it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operation: Option<OperationRef>,
+    /// Text to append, or to put in place of `old_text`.
+    pub content: String,
+    /// Name of the note; `.md` is added where it is missing.
+    #[serde(default = "defaults::main_note")]
+    pub file: String,
+    /// Passage to replace, which must occur once; append where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_text: Option<String>,
+    /// Version that the note must be at; any where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_version: Option<String>,
+    /// Most characters of the note, before and after; at least 1.
+    #[serde(default = "defaults::max_memory_size")]
+    pub max_memory_size: usize,
+}
+
+/// A write that took effect, now or when it was first called.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WrittenMemory {
+    /// Name of the note.
+    pub file: String,
+    /// Version that the write made.
+    pub version: String,
+    /// Whether this is the answer of an earlier call.
+    pub replayed: bool,
+    /// `created`, `appended` or `updated`.
+    pub status: String,
+}

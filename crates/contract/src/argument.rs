@@ -1,0 +1,127 @@
+//! Arguments that can't be read become data, so that they can be answered with a typed failure.
+
+use serde::{Serialize, de::DeserializeOwned};
+use temporalio_common_wasm::data_converters::{
+    GenericPayloadConverter as _, PayloadConversionError, SerializationContext,
+    TemporalDeserializable, TemporalSerializable,
+};
+use temporalio_protos::temporal::api::common::v1::Payload;
+
+/// One JSON argument of an activity, a workflow or an update, read or not.
+///
+/// The SDK fails an activity whose input it can't read with an untyped failure that is retried
+/// without end, and a workflow's task likewise. This type accepts any payload and keeps what was
+/// wrong, so that the implementation can end with `InvalidArgument`.
+#[derive(Debug, Clone)]
+pub struct Argument<T>(Result<T, BadArgument>);
+
+/// What is wrong with an argument: the place and what was expected there, never the value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BadArgument(String);
+
+impl<T> Argument<T> {
+    /// The value, or what was wrong with the payload.
+    ///
+    /// # Errors
+    ///
+    /// [`BadArgument`] names the path and what was expected.
+    pub fn decoded(self) -> Result<T, BadArgument> {
+        self.0
+    }
+
+    /// As [`Argument::decoded`], by reference.
+    ///
+    /// # Errors
+    ///
+    /// As [`Argument::decoded`].
+    pub fn as_decoded(&self) -> Result<&T, &BadArgument> {
+        self.0.as_ref()
+    }
+}
+
+impl<T> From<T> for Argument<T> {
+    fn from(value: T) -> Self {
+        Self(Ok(value))
+    }
+}
+
+impl<T: Serialize + 'static> TemporalSerializable for Argument<T> {
+    fn to_payload(
+        &self,
+        context: &SerializationContext<'_>,
+    ) -> Result<Payload, PayloadConversionError> {
+        match &self.0 {
+            Ok(value) => context.converter.to_payload(context, value),
+            Err(error) => Err(PayloadConversionError::EncodingError(Box::new(
+                error.clone(),
+            ))),
+        }
+    }
+}
+
+impl<T: DeserializeOwned + 'static> TemporalDeserializable for Argument<T> {
+    fn from_payload(
+        context: &SerializationContext<'_>,
+        payload: Payload,
+    ) -> Result<Self, PayloadConversionError> {
+        Self::from_payloads(context, vec![payload])
+    }
+
+    fn from_payloads(
+        _: &SerializationContext<'_>,
+        payloads: Vec<Payload>,
+    ) -> Result<Self, PayloadConversionError> {
+        Ok(Self(match payloads.as_slice() {
+            [payload] => read(payload),
+            _ => Err(BadArgument(format!(
+                "expected one JSON object as the only argument, got {} arguments",
+                payloads.len()
+            ))),
+        }))
+    }
+}
+
+fn read<T: DeserializeOwned>(payload: &Payload) -> Result<T, BadArgument> {
+    let encoding = payload
+        .metadata
+        .get("encoding")
+        .map_or(&b""[..], Vec::as_slice);
+    match encoding {
+        b"json/plain" => {}
+        b"binary/null" => return Err(BadArgument("expected a JSON object, got null".to_owned())),
+        _ => {
+            return Err(BadArgument(
+                "payload is not encoded as `json/plain`; send one plain JSON object".to_owned(),
+            ));
+        }
+    }
+    let mut json = serde_json::Deserializer::from_slice(&payload.data);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let path = error.path().to_string();
+        BadArgument(match path.as_str() {
+            "." => describe(error.inner()),
+            path => format!("at `{path}`: {}", describe(error.inner())),
+        })
+    })?;
+    json.end()
+        .map_err(|_| BadArgument("text follows the JSON object".to_owned()))?;
+    Ok(value)
+}
+
+/// Says what was expected without the value that was found: messages of serde quote it.
+fn describe(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    let message = message.split(" at line ").next().unwrap_or_default();
+    if !error.is_data() {
+        // Messages about JSON syntax speak of positions and never of values.
+        return format!("not valid JSON: {message}");
+    }
+    if message.starts_with("missing field") || message.starts_with("duplicate field") {
+        return message.to_owned();
+    }
+    match message.rsplit_once("expected ") {
+        Some((_, expected)) => format!("expected {expected}"),
+        None => "value is not acceptable".to_owned(),
+    }
+}

@@ -1,0 +1,91 @@
+//! Types of failures, as they stand in Temporal's application failures.
+
+use std::fmt;
+
+/// Type of a failure that Notekeeper's activities and workflows end with.
+///
+/// Except for [`Unavailable`](Self::Unavailable) all are non-retryable: the same call would fail
+/// again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FailureType {
+    /// A payload can't be read, or a value is out of bounds.
+    InvalidArgument,
+    /// Namespace and agent name make no scope.
+    InvalidScope,
+    /// A continued run resolves another scope than the run before it.
+    ScopeChanged,
+    /// A policy refuses the scope.
+    ScopeRefused,
+    /// An operation id was used before with other arguments.
+    OperationConflict,
+    /// The note isn't at the version that the caller expects.
+    VersionConflict,
+    /// The store is read-only.
+    ReadOnly,
+    /// Something exceeds a limit; the message names limit, size and remedy.
+    TooLarge,
+    /// The store or model can't do what is asked.
+    Unsupported,
+    /// A referenced snapshot is not kept any more; load it afresh.
+    SnapshotMissing,
+    /// The database was never migrated or is older than the worker; run `notekeeper migrate`.
+    Unmigrated,
+    /// The model answered something that can't be used, or refused the request.
+    ModelRefused,
+    /// The store or the model can't be reached. Retryable.
+    Unavailable,
+}
+
+impl FailureType {
+    /// Every type.
+    pub const ALL: [Self; 13] = [
+        Self::InvalidArgument,
+        Self::InvalidScope,
+        Self::ScopeChanged,
+        Self::ScopeRefused,
+        Self::OperationConflict,
+        Self::VersionConflict,
+        Self::ReadOnly,
+        Self::TooLarge,
+        Self::Unsupported,
+        Self::SnapshotMissing,
+        Self::Unmigrated,
+        Self::ModelRefused,
+        Self::Unavailable,
+    ];
+
+    /// The type as Temporal's failure carries it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::InvalidArgument => "InvalidArgument",
+            Self::InvalidScope => "InvalidScope",
+            Self::ScopeChanged => "ScopeChanged",
+            Self::ScopeRefused => "ScopeRefused",
+            Self::OperationConflict => "OperationConflict",
+            Self::VersionConflict => "VersionConflict",
+            Self::ReadOnly => "ReadOnly",
+            Self::TooLarge => "TooLarge",
+            Self::Unsupported => "Unsupported",
+            Self::SnapshotMissing => "SnapshotMissing",
+            Self::Unmigrated => "Unmigrated",
+            Self::ModelRefused => "ModelRefused",
+            Self::Unavailable => "Unavailable",
+        }
+    }
+
+    /// The type with this name, if it is one of ours.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+
+    /// Whether the same call may succeed later.
+    pub fn is_retryable(self) -> bool {
+        self == Self::Unavailable
+    }
+}
+
+impl fmt::Display for FailureType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,33 @@
+//! What a workflow may ask of Notekeeper: activity names, and the JSON that goes in and out.
+//!
+//! Payloads are plain JSON objects, one argument for each activity, and change only by addition,
+//! so that a workflow in any language can call by name. No domain type stands in a wire field:
+//! what histories hold must not change with a refactoring.
+
+mod activities;
+mod argument;
+mod defaults;
+mod failure;
+mod messages;
+mod outcome;
+mod shared;
+
+pub use activities::{
+    call_model::{CallModel, CallModelInput, CallModelOutput, MemoryBlock},
+    delete_memory::{DeleteMemory, DeleteMemoryInput, DeletedMemory},
+    load_snapshot::{
+        Delivery, LoadSnapshot, LoadSnapshotInput, LoadSnapshotOutput, RenderOptions,
+        SnapshotAnswer, SnapshotRequest, SnapshotStats,
+    },
+    read_memory::{MemoryContent, ReadMemory, ReadMemoryInput},
+    search_memory::{MemoryMatch, MemoryMatches, SearchMemory, SearchMemoryInput},
+    tool::ToolInput,
+    write_memory::{WriteMemory, WriteMemoryInput, WrittenMemory},
+};
+pub use argument::{Argument, BadArgument};
+pub use failure::FailureType;
+pub use messages::{ChatMessage, ChatToolCall, ChatToolDefinition};
+pub use outcome::{Outcome, Refused};
+pub use shared::{
+    DEFAULT_STORE, MEMORY_TASK_QUEUE, OperationRef, RESULT_BYTES_MAX, ScopeRef, WORKFLOW_TASK_QUEUE,
+};

@@ -1,0 +1,61 @@
+//! Parts that several payloads have in common.
+
+use notekeeper_domain::{AGENT_NAME_DEFAULT, InvalidScope, Scope};
+use serde::{Deserialize, Serialize};
+
+/// Task queue of the activity-only worker: what callers in any language use.
+pub const MEMORY_TASK_QUEUE: &str = "notekeeper";
+
+/// Task queue of the worker that runs the workflows and carries the same activities.
+pub const WORKFLOW_TASK_QUEUE: &str = "notekeeper-workflows";
+
+/// Name of the store that is meant where a payload names none.
+pub const DEFAULT_STORE: &str = "default";
+
+/// Largest result that an activity returns, in bytes of its JSON.
+///
+/// Temporal refuses payloads over 2 MiB by default and warns from 512 KiB; a codec and the
+/// envelope need room, so half of the hard limit.
+pub const RESULT_BYTES_MAX: usize = 1024 * 1024;
+
+/// Whose notes: namespace and agent name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ScopeRef {
+    /// The tenant: `/`-separated segments, or empty.
+    #[serde(default)]
+    pub namespace: String,
+    /// Storage segment inside the namespace.
+    #[serde(default = "default_agent_name")]
+    pub agent_name: String,
+}
+
+impl ScopeRef {
+    /// The scope that this names.
+    ///
+    /// # Errors
+    ///
+    /// As [`Scope::resolve`].
+    pub fn resolve(&self) -> Result<Scope, InvalidScope> {
+        Scope::resolve(&self.namespace, &self.agent_name)
+    }
+}
+
+impl From<&Scope> for ScopeRef {
+    fn from(scope: &Scope) -> Self {
+        Self {
+            namespace: scope.namespace().to_owned(),
+            agent_name: scope.agent_name().to_owned(),
+        }
+    }
+}
+
+fn default_agent_name() -> String {
+    AGENT_NAME_DEFAULT.to_owned()
+}
+
+/// Stable identity of a mutation. A call with the same id and arguments takes effect once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperationRef {
+    /// 1 to 200 printable ASCII characters, unique for the mutation inside its scope.
+    pub id: String,
+}

@@ -1,0 +1,2 @@
+//! Notekeeper.
+fn main() {}
