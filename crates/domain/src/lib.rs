@@ -1,0 +1,44 @@
+//! The rules of Notekeeper, as pure functions and values.
+//!
+//! Nothing here reads a clock, a file, the environment or a random source, and nothing is
+//! asynchronous: workflow code, activities and stores share these rules, and a replay must
+//! come to the same result as the first run.
+//!
+//! A *character* is a Unicode code point everywhere.
+
+mod edit;
+mod escape;
+mod guidance;
+mod limits;
+mod message;
+mod note_name;
+mod operation;
+mod placement;
+mod refusal;
+mod scope;
+mod search;
+mod snapshot;
+mod text;
+mod tools;
+mod version;
+
+pub use edit::{AppliedEdit, Edit, WriteStatus};
+pub use escape::escape_stored_text;
+pub use guidance::{DEFAULT_GUIDANCE, rendered_guidance};
+pub use limits::*;
+pub use message::{Message, ToolCall, UserPart};
+pub use note_name::{InvalidNoteName, NoteName};
+pub use operation::{Fingerprint, InvalidOperation, Operation, OperationId, canonical_json};
+pub use placement::{Block, place_blocks, remove_blocks};
+pub use refusal::Refusal;
+pub use scope::{InvalidScope, Scope, SegmentFault, check_store_path, check_store_prefix};
+pub use search::{Scan, SearchAnswer, SearchLimits, SearchMatch, SearchQuery};
+pub use snapshot::{
+    MainNote, MainPart, Notebook, RenderSettings, Rendered, SnapshotCounts, render_snapshot,
+    snapshot_digest,
+};
+pub use text::{char_prefix, char_suffix, is_blank, is_space, trim_end_space, trim_space};
+pub use tools::{
+    DELETE_MEMORY, READ_MEMORY, SEARCH_MEMORY, ToolDefinition, WRITE_MEMORY, memory_tools,
+};
+pub use version::Version;

@@ -1,0 +1,50 @@
+//! Bounds and defaults, each with its unit and where the number comes from.
+
+/// File name of the main note.
+pub const MAIN_NOTE: &str = "MEMORY.md";
+
+/// Agent name used where a caller gives none.
+pub const AGENT_NAME_DEFAULT: &str = "main";
+
+/// Longest path segment, in characters (ASCII, so bytes too).
+pub const SEGMENT_CHARS_MAX: usize = 200;
+
+/// Longest scope, in characters (ASCII, so bytes too).
+///
+/// PostgreSQL refuses index rows over 2,704 bytes. The key of a note is scope and name, so
+/// 2,000 + 200 leaves room for both and for headers; receipts and snapshots use the same bound
+/// with ids of at most [`OPERATION_ID_CHARS_MAX`].
+pub const SCOPE_CHARS_MAX: usize = 2_000;
+
+/// Longest note name that a tool may address, `.md` included, in characters.
+pub const TOOL_NAME_CHARS_MAX: usize = 80;
+
+/// Longest operation id that a caller may choose, in characters. Derived ids have 64.
+pub const OPERATION_ID_CHARS_MAX: usize = 200;
+
+/// Characters counted as one token wherever a budget is given in tokens.
+pub const CHARS_PER_TOKEN: usize = 4;
+
+/// Default total budget of guidance and block, in tokens.
+pub const TOKENS_MAX_DEFAULT: usize = 2_000;
+
+/// Default cap on lines of the main note in a block.
+pub const LINES_MAX_DEFAULT: usize = 200;
+
+/// Default bound of one note, for reads, searches and writes, in characters.
+pub const NOTE_CHARS_MAX_DEFAULT: usize = 65_536;
+
+/// Default cap on matches that one search returns.
+pub const SEARCH_RESULTS_MAX_DEFAULT: usize = 10;
+
+/// Default cap on file names and snippets of one search together, in characters.
+pub const SEARCH_RESULT_CHARS_MAX_DEFAULT: usize = 4_000;
+
+/// Default cap on notes that one search examines.
+pub const SEARCH_FILES_MAX_DEFAULT: usize = 1_000;
+
+/// Longest search query, in characters, measured before trimming.
+pub const QUERY_CHARS_MAX: usize = 1_000;
+
+/// Most distinct terms of a search query.
+pub const QUERY_TERMS_MAX: usize = 32;

@@ -1,0 +1,357 @@
+//! Operations: the stable identity of a mutation.
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::{NoteName, OPERATION_ID_CHARS_MAX, Scope, scope::hex};
+
+/// A mutation's identity: the id that stays the same when it is repeated, and the fingerprint of
+/// its arguments.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Operation {
+    /// What a repetition has in common with the first call.
+    pub id: OperationId,
+    /// What the call asks for; the same id with another fingerprint is a conflict.
+    pub fingerprint: Fingerprint,
+}
+
+/// Id of an operation inside a scope.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct OperationId(String);
+
+impl OperationId {
+    /// Accepts an id that a caller chose: 1 to [`OPERATION_ID_CHARS_MAX`] printable ASCII
+    /// characters.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidOperation::Id`].
+    pub fn parse(id: &str) -> Result<Self, InvalidOperation> {
+        let fits = (1..=OPERATION_ID_CHARS_MAX).contains(&id.len());
+        if fits && id.bytes().all(|b| b.is_ascii_graphic() || b == b' ') {
+            Ok(Self(id.to_owned()))
+        } else {
+            Err(InvalidOperation::Id)
+        }
+    }
+
+    /// Derives the id of a tool call: SHA-256 over the canonical form of run id, step, scope and
+    /// tool call id.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidOperation::Missing`] where run id or tool call id is empty.
+    pub fn derive(
+        run_id: &str,
+        run_step: u64,
+        scope: &Scope,
+        tool_call_id: &str,
+    ) -> Result<Self, InvalidOperation> {
+        if run_id.is_empty() {
+            return Err(InvalidOperation::Missing("run id"));
+        }
+        if tool_call_id.is_empty() {
+            return Err(InvalidOperation::Missing("tool call id"));
+        }
+        let identity = json!({
+            "run_id": run_id,
+            "run_step": run_step,
+            "scope": scope.as_str(),
+            "tool_call_id": tool_call_id,
+        });
+        Ok(Self(digest(&identity)))
+    }
+
+    /// Derives an id from any parts, for callers that have no step: SHA-256 over the canonical
+    /// form of the list.
+    pub fn from_parts(parts: &[&str]) -> Self {
+        Self(digest(&json!(parts)))
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Digest of a mutation's kind, arguments and storage key.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Fingerprint(String);
+
+impl Fingerprint {
+    /// Fingerprint of a `write_memory` call. The normalised name stands in it, so `n` and `n.md`
+    /// are the same arguments.
+    pub fn of_write(scope: &Scope, name: &NoteName, content: &str, old_text: Option<&str>) -> Self {
+        Self(digest(&json!({
+            "kind": "write",
+            "model_args": {"content": content, "file": name.as_str(), "old_text": old_text},
+            "path": scope.key(name),
+        })))
+    }
+
+    /// Fingerprint of a `delete_memory` call.
+    pub fn of_delete(scope: &Scope, name: &NoteName) -> Self {
+        Self(digest(&json!({
+            "kind": "delete",
+            "model_args": {"file": name.as_str()},
+            "path": scope.key(name),
+        })))
+    }
+
+    /// Wraps a fingerprint as a store holds it, or as another kind of mutation computes it.
+    pub fn new(fingerprint: impl Into<String>) -> Self {
+        Self(fingerprint.into())
+    }
+
+    /// The fingerprint as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Why an operation can't be built.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidOperation {
+    /// A part of the identity is empty.
+    #[error("operation identity needs a {0}")]
+    Missing(&'static str),
+    /// The id isn't acceptable.
+    #[error("operation id must be 1 to {OPERATION_ID_CHARS_MAX} printable ASCII characters")]
+    Id,
+}
+
+/// Canonical JSON text: keys sorted by code point, no spaces, ASCII only (others as lower-case
+/// `\uXXXX`, astral characters as surrogate pairs), short escapes for `\b \t \n \f \r`, `/` and
+/// U+007F as they are.
+///
+/// Identities hold integers only: other implementations may write fractions in another way.
+pub fn canonical_json(value: &Value) -> String {
+    let mut text = String::new();
+    write_canonical(value, &mut text);
+    text
+}
+
+fn write_canonical(value: &Value, text: &mut String) {
+    match value {
+        Value::Array(items) => {
+            text.push('[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    text.push(',');
+                }
+                write_canonical(item, text);
+            }
+            text.push(']');
+        }
+        Value::Object(map) => {
+            let mut entries: Vec<_> = map.iter().collect();
+            entries.sort_unstable_by_key(|(key, _)| key.as_str());
+            text.push('{');
+            for (index, (key, item)) in entries.into_iter().enumerate() {
+                if index > 0 {
+                    text.push(',');
+                }
+                write_canonical_string(key, text);
+                text.push(':');
+                write_canonical(item, text);
+            }
+            text.push('}');
+        }
+        Value::String(string) => write_canonical_string(string, text),
+        Value::Null | Value::Bool(_) | Value::Number(_) => text.push_str(&value.to_string()),
+    }
+}
+
+fn write_canonical_string(string: &str, text: &mut String) {
+    use std::fmt::Write as _;
+    text.push('"');
+    for c in string.chars() {
+        match c {
+            '"' => text.push_str("\\\""),
+            '\\' => text.push_str("\\\\"),
+            '\u{8}' => text.push_str("\\b"),
+            '\t' => text.push_str("\\t"),
+            '\n' => text.push_str("\\n"),
+            '\u{c}' => text.push_str("\\f"),
+            '\r' => text.push_str("\\r"),
+            ' '..='\u{7f}' => text.push(c),
+            _ => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(text, "\\u{unit:04x}");
+                }
+            }
+        }
+    }
+    text.push('"');
+}
+
+fn digest(value: &Value) -> String {
+    hex(&Sha256::digest(canonical_json(value).as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn scope(namespace: &str) -> Scope {
+        Scope::resolve(namespace, "main").expect("a valid scope")
+    }
+
+    fn name(file: &str) -> NoteName {
+        NoteName::from_tool(file).expect("a valid name")
+    }
+
+    #[test]
+    fn canonical_text_is_sorted_dense_and_ascii() {
+        let value = json!({"b": [1, -2, true, null, {}], "a\u{e9}": "\u{1f600}\u{7f}/", "a": []});
+        assert_eq!(
+            canonical_json(&value),
+            r#"{"a":[],"a\u00e9":"\ud83d\ude00\u007f/","b":[1,-2,true,null,{}]}"#
+                .replace("\\u007f", "\u{7f}")
+        );
+    }
+
+    #[test]
+    fn canonical_text_escapes_controls_and_quotes_and_nothing_else_of_ascii() {
+        let ascii: String = ('\0'..='\u{7f}').collect();
+        let plain: String = (' '..='\u{7f}')
+            .filter(|c| !matches!(c, '"' | '\\'))
+            .collect();
+        let escaped = canonical_json(&json!(ascii));
+        let short = r#"\b\t\n\u000b\f\r\u000e"#;
+        assert!(escaped.contains(short), "{escaped}");
+        assert!(escaped.starts_with(r#""\u0000\u0001"#), "{escaped}");
+        assert_eq!(
+            escaped.replace(r#"\""#, "").replace(r"\\", "").len(),
+            2 + 32 * 6 - 5 * 4 + plain.len()
+        );
+    }
+
+    #[test]
+    fn a_derived_id_is_the_digest_of_its_canonical_identity() {
+        let identity =
+            r#"{"run_id":"r\u00fcn","run_step":2,"scope":"acme/main","tool_call_id":"c0"}"#;
+        let id = OperationId::derive("r\u{fc}n", 2, &scope("acme"), "c0").unwrap();
+        assert_eq!(id.as_str(), hex(&Sha256::digest(identity)));
+    }
+
+    #[test]
+    fn fingerprints_are_digests_of_kind_arguments_and_key() {
+        let write = r#"{"kind":"write","model_args":{"content":"x\n","file":"a.md","old_text":null},"path":"main/a.md"}"#;
+        let of_write = Fingerprint::of_write(&scope(""), &name("a"), "x\n", None);
+        assert_eq!(of_write.as_str(), hex(&Sha256::digest(write)));
+        let delete = r#"{"kind":"delete","model_args":{"file":"a.md"},"path":"acme/main/a.md"}"#;
+        let of_delete = Fingerprint::of_delete(&scope("acme"), &name("a"));
+        assert_eq!(of_delete.as_str(), hex(&Sha256::digest(delete)));
+    }
+
+    #[test]
+    fn every_part_of_an_identity_changes_the_id() {
+        let id = |run, step, namespace, call| {
+            OperationId::derive(run, step, &scope(namespace), call).unwrap()
+        };
+        let ids = [
+            id("r", 1, "", "c"),
+            id("s", 1, "", "c"),
+            id("r", 2, "", "c"),
+            id("r", 1, "acme", "c"),
+            id("r", 1, "", "d"),
+            OperationId::from_parts(&["r", "1", "main", "c"]),
+        ];
+        let distinct: std::collections::BTreeSet<_> = ids.iter().map(OperationId::as_str).collect();
+        assert_eq!(distinct.len(), ids.len());
+        assert_ne!(
+            OperationId::from_parts(&["ab", "c"]),
+            OperationId::from_parts(&["a", "bc"])
+        );
+    }
+
+    #[test]
+    fn one_note_under_two_spellings_has_one_fingerprint() {
+        let of = |file| Fingerprint::of_write(&scope(""), &name(file), "x", None);
+        assert_eq!(of("n"), of(" n.md\n"));
+        assert_ne!(of("n"), of("N"));
+    }
+
+    #[test]
+    fn absent_and_empty_old_text_are_different_arguments() {
+        let of = |old_text| Fingerprint::of_write(&scope(""), &name("n"), "x", old_text);
+        assert_ne!(of(None), of(Some("")));
+    }
+
+    #[test]
+    fn content_is_not_normalised_in_a_fingerprint() {
+        let of = |content| Fingerprint::of_write(&scope(""), &name("n"), content, None);
+        assert_ne!(of("\u{e9}"), of("e\u{301}"));
+        assert_ne!(of("a"), of("a\n"));
+    }
+
+    #[test]
+    fn an_identity_without_run_or_call_is_refused() {
+        assert_eq!(
+            OperationId::derive("", 1, &scope(""), "c"),
+            Err(InvalidOperation::Missing("run id"))
+        );
+        assert_eq!(
+            OperationId::derive("r", 1, &scope(""), ""),
+            Err(InvalidOperation::Missing("tool call id"))
+        );
+    }
+
+    #[test]
+    fn ids_of_callers_are_printable_and_bounded() {
+        for id in ["a", "order 7/line#2", &"x".repeat(OPERATION_ID_CHARS_MAX)] {
+            assert_eq!(OperationId::parse(id).unwrap().as_str(), id);
+        }
+        for id in [
+            "",
+            "a\n",
+            "a\0",
+            "é",
+            "\u{7f}",
+            &"x".repeat(OPERATION_ID_CHARS_MAX + 1),
+        ] {
+            assert_eq!(OperationId::parse(id), Err(InvalidOperation::Id), "{id:?}");
+        }
+    }
+
+    /// JSON without fractions, a few levels deep.
+    fn json_value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 24, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::vec((any::<String>(), inner), 0..6)
+                    .prop_map(|entries| Value::Object(entries.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn canonical_text_reads_back_as_the_value_and_writes_again_as_the_text(value in json_value()) {
+            let text = canonical_json(&value);
+            let read: Value = serde_json::from_str(&text).expect("canonical text is JSON");
+            prop_assert_eq!(&read, &value);
+            prop_assert_eq!(canonical_json(&read), text);
+        }
+
+        #[test]
+        fn canonical_text_is_ascii_without_controls(value in json_value()) {
+            prop_assert!(canonical_json(&value).bytes().all(|b| (b' '..=0x7f).contains(&b)));
+        }
+
+        #[test]
+        fn different_values_have_different_canonical_texts(a in json_value(), b in json_value()) {
+            prop_assert_eq!(a == b, canonical_json(&a) == canonical_json(&b));
+        }
+    }
+}

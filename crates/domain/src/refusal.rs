@@ -1,0 +1,146 @@
+//! Refusals: what a tool call got wrong and the model can correct.
+
+use crate::{InvalidNoteName, QUERY_CHARS_MAX, QUERY_TERMS_MAX};
+
+/// A tool call that can't be done as asked. It is told to the model, recorded as a result, and
+/// never retried.
+///
+/// The messages name no tool, because a model may see the tools under other names, and quote no
+/// content, because refusals end up in histories and logs.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The `file` argument names no note.
+    #[error(transparent)]
+    InvalidName(#[from] InvalidNoteName),
+    /// `content` has nothing to append.
+    #[error("content is empty; give the text to append, or old_text to remove a passage")]
+    EmptyContent,
+    /// A text argument holds U+0000.
+    #[error("{argument} contains a NUL character (U+0000); leave it out")]
+    Nul {
+        /// Name of the argument.
+        argument: &'static str,
+    },
+    /// There is no such note.
+    #[error("there is no such file; search the notebook for the right name")]
+    NotFound,
+    /// `old_text` doesn't occur.
+    #[error("old_text was not found in the file; read the file and copy the passage exactly")]
+    OldTextNotFound,
+    /// `old_text` occurs more than once.
+    #[error(
+        "old_text occurs {count} times; include more of the text around it so that it occurs once"
+    )]
+    Ambiguous {
+        /// Occurrences, counted without overlap.
+        count: usize,
+    },
+    /// The note would grow past the bound.
+    #[error(
+        "the file would have {chars} characters, {chars_max} are allowed; shorten the text or use another file"
+    )]
+    TooLarge {
+        /// Characters the note would have.
+        chars: usize,
+        /// The bound.
+        chars_max: usize,
+    },
+    /// The stored note is past the bound already, so an edit would start from a part of it.
+    #[error(
+        "the file is larger than {chars_max} characters and can't be edited here; write to another file"
+    )]
+    ExistingTooLarge {
+        /// The bound.
+        chars_max: usize,
+    },
+    /// The main note can't be deleted.
+    #[error("MEMORY.md can't be deleted; remove or correct its text instead")]
+    Protected,
+    /// Concurrent changes kept winning.
+    #[error("the file keeps changing under this call; try again")]
+    ConflictExhausted,
+    /// The query is too long.
+    #[error("query has {chars} characters, {QUERY_CHARS_MAX} are allowed; use fewer words")]
+    QueryTooLong {
+        /// Characters of the query.
+        chars: usize,
+    },
+    /// The query has no term.
+    #[error("query is empty; give words to look for")]
+    QueryEmpty,
+    /// The query has too many different terms.
+    #[error("query has more than {QUERY_TERMS_MAX} different words; use fewer")]
+    QueryTooManyTerms,
+}
+
+impl Refusal {
+    /// Stable code of the refusal, as it stands in results.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::InvalidName(_) => "invalid_path",
+            Self::EmptyContent => "empty_content",
+            Self::Nul { .. } => "nul",
+            Self::NotFound => "not_found",
+            Self::OldTextNotFound => "old_text_not_found",
+            Self::Ambiguous { .. } => "ambiguous",
+            Self::TooLarge { .. } => "too_large",
+            Self::ExistingTooLarge { .. } => "too_large_existing",
+            Self::Protected => "protected",
+            Self::ConflictExhausted => "conflict_exhausted",
+            Self::QueryTooLong { .. } => "query_too_long",
+            Self::QueryEmpty => "query_empty",
+            Self::QueryTooManyTerms => "query_too_many_terms",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn every_refusal() -> Vec<Refusal> {
+        vec![
+            Refusal::InvalidName(InvalidNoteName::Tool),
+            Refusal::EmptyContent,
+            Refusal::Nul {
+                argument: "content",
+            },
+            Refusal::NotFound,
+            Refusal::OldTextNotFound,
+            Refusal::Ambiguous { count: 2 },
+            Refusal::TooLarge {
+                chars: 70_000,
+                chars_max: 65_536,
+            },
+            Refusal::ExistingTooLarge { chars_max: 65_536 },
+            Refusal::Protected,
+            Refusal::ConflictExhausted,
+            Refusal::QueryTooLong { chars: 1_001 },
+            Refusal::QueryEmpty,
+            Refusal::QueryTooManyTerms,
+        ]
+    }
+
+    #[test]
+    fn refusals_tell_the_model_what_to_do_instead() {
+        let lines: Vec<_> = every_refusal()
+            .iter()
+            .map(|refusal| format!("{}: {refusal}", refusal.code()))
+            .collect();
+        insta::assert_snapshot!(lines.join("\n"));
+    }
+
+    #[test]
+    fn each_refusal_has_a_code_of_its_own() {
+        let codes: std::collections::BTreeSet<_> =
+            every_refusal().iter().map(Refusal::code).collect();
+        assert_eq!(codes.len(), every_refusal().len());
+    }
+
+    #[test]
+    fn no_refusal_names_a_tool_that_may_be_prefixed() {
+        for refusal in every_refusal() {
+            assert!(!refusal.to_string().contains("_memory"), "{refusal}");
+        }
+    }
+}
