@@ -1,0 +1,329 @@
+//! Notes in the memory of one process: the specification of what a store does, in its simplest
+//! code.
+
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+use notekeeper_domain::{
+    MainNote, MainPart, NoteName, Notebook, Operation, OperationId, Refusal, Scan, Scope,
+    SearchAnswer, SearchLimits, SearchQuery, Version, char_prefix, char_suffix,
+};
+
+use crate::{
+    EditRequest, Expected, MutationError, Names, NoteIndex, NotePart, NoteStore, NotebookBounds,
+    Receipt, ReceiptStatus, SnapshotStore, StoreError,
+    values::{check_content, check_digest, check_edit, check_operation},
+};
+
+/// Receipts that are kept of one scope; older ones make room. A busy tenant can't push out
+/// another's.
+const RECEIPTS_PER_SCOPE_MAX: usize = 1_024;
+
+/// A store that lives as long as its process.
+///
+/// It keeps the newest 1,024 receipts of each scope: an operation that is repeated later than
+/// that is applied again.
+#[derive(Debug, Default)]
+pub struct InMemoryStore {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Counts up over the whole store, so that no version ever comes back.
+    last_version: u64,
+    scopes: BTreeMap<Scope, ScopeState>,
+}
+
+#[derive(Debug, Default)]
+struct ScopeState {
+    notes: BTreeMap<NoteName, Note>,
+    receipts: HashMap<OperationId, (Operation, Receipt)>,
+    /// Ids of the receipts, oldest first.
+    receipt_order: VecDeque<OperationId>,
+    snapshots: BTreeMap<String, String>,
+}
+
+#[derive(Debug)]
+struct Note {
+    content: String,
+    version: Version,
+    operation_id: Option<OperationId>,
+}
+
+impl InMemoryStore {
+    /// A panic of another caller can't leave a change half done, so a poisoned lock is as good as
+    /// any.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A mutation: receipt, expectation, change, receipt. `change` gives the new text (`None`:
+    /// no note) from the current one.
+    fn mutate(
+        &self,
+        scope: &Scope,
+        name: &NoteName,
+        expected: &Expected,
+        operation: Option<&Operation>,
+        change: impl FnOnce(Option<&str>) -> Result<(Option<String>, ReceiptStatus), Refusal>,
+    ) -> Result<Receipt, MutationError> {
+        if let Some(operation) = operation {
+            check_operation(operation)?;
+        }
+        let state = &mut *self.lock();
+        let in_scope = state.scopes.entry(scope.clone()).or_default();
+        if let Some(receipt) = operation
+            .map(|o| in_scope.receipt(o))
+            .transpose()?
+            .flatten()
+        {
+            return Ok(receipt);
+        }
+        let current = in_scope.notes.get(name);
+        if !expected.is_met_by(current.map(|note| &note.version)) {
+            return Err(MutationError::VersionConflict);
+        }
+        let existed = current.is_some();
+        let (text, status) = change(current.map(|note| note.content.as_str()))?;
+        let version = text.is_some().then(|| {
+            state.last_version += 1;
+            Version::new(state.last_version.to_string())
+        });
+        let receipt = Receipt {
+            status,
+            version: version.clone(),
+            existed,
+            replayed: false,
+        };
+        match text.zip(version) {
+            Some((content, version)) => {
+                let operation_id = operation.map(|o| o.id.clone());
+                in_scope.notes.insert(
+                    name.clone(),
+                    Note {
+                        content,
+                        version,
+                        operation_id,
+                    },
+                );
+            }
+            None => drop(in_scope.notes.remove(name)),
+        }
+        if let Some(operation) = operation {
+            in_scope.keep_receipt(operation, &receipt);
+        }
+        Ok(receipt)
+    }
+}
+
+impl ScopeState {
+    fn receipt(&self, operation: &Operation) -> Result<Option<Receipt>, MutationError> {
+        match self.receipts.get(&operation.id) {
+            None => Ok(None),
+            Some((first, _)) if first.fingerprint != operation.fingerprint => {
+                Err(MutationError::OperationConflict)
+            }
+            Some((_, receipt)) => Ok(Some(Receipt {
+                replayed: true,
+                ..receipt.clone()
+            })),
+        }
+    }
+
+    fn keep_receipt(&mut self, operation: &Operation, receipt: &Receipt) {
+        self.receipts
+            .insert(operation.id.clone(), (operation.clone(), receipt.clone()));
+        self.receipt_order.push_back(operation.id.clone());
+        if self.receipt_order.len() > RECEIPTS_PER_SCOPE_MAX
+            && let Some(oldest) = self.receipt_order.pop_front()
+        {
+            self.receipts.remove(&oldest);
+        }
+    }
+}
+
+#[async_trait]
+impl NoteStore for InMemoryStore {
+    fn kind(&self) -> &'static str {
+        "in_memory"
+    }
+
+    async fn read(
+        &self,
+        scope: &Scope,
+        name: &NoteName,
+        chars_max: usize,
+    ) -> Result<Option<NotePart>, StoreError> {
+        let state = self.lock();
+        let note = state
+            .scopes
+            .get(scope)
+            .and_then(|in_scope| in_scope.notes.get(name));
+        Ok(note.map(|note| {
+            let (content, truncated) = char_prefix(&note.content, chars_max);
+            NotePart {
+                content: content.to_owned(),
+                truncated,
+                version: note.version.clone(),
+                operation_id: note.operation_id.as_ref().map(|id| id.as_str().to_owned()),
+            }
+        }))
+    }
+
+    async fn edit(
+        &self,
+        scope: &Scope,
+        name: &NoteName,
+        request: &EditRequest<'_>,
+        operation: &Operation,
+    ) -> Result<Receipt, MutationError> {
+        check_edit(request.edit)?;
+        self.mutate(scope, name, &request.expected, Some(operation), |current| {
+            let applied = request.edit.apply(current, request.note_chars_max)?;
+            Ok((Some(applied.text), applied.status.into()))
+        })
+    }
+
+    async fn write(
+        &self,
+        scope: &Scope,
+        name: &NoteName,
+        content: &str,
+        expected: &Expected,
+        operation: Option<&Operation>,
+    ) -> Result<Receipt, MutationError> {
+        check_content("content", content)?;
+        self.mutate(scope, name, expected, operation, |current| {
+            Ok((
+                Some(content.to_owned()),
+                ReceiptStatus::of_whole_write(current.is_some()),
+            ))
+        })
+    }
+
+    async fn delete(
+        &self,
+        scope: &Scope,
+        name: &NoteName,
+        expected: &Expected,
+        operation: Option<&Operation>,
+    ) -> Result<Receipt, MutationError> {
+        self.mutate(scope, name, expected, operation, |current| {
+            Ok((None, ReceiptStatus::of_deletion(current.is_some())))
+        })
+    }
+
+    async fn receipt(
+        &self,
+        scope: &Scope,
+        operation: &Operation,
+    ) -> Result<Option<Receipt>, MutationError> {
+        check_operation(operation)?;
+        self.lock()
+            .scopes
+            .get(scope)
+            .map_or(Ok(None), |in_scope| in_scope.receipt(operation))
+    }
+}
+
+#[async_trait]
+impl NoteIndex for InMemoryStore {
+    async fn names(&self, scope: &Scope, names_max: usize) -> Result<Names, StoreError> {
+        let state = self.lock();
+        let Some(in_scope) = state.scopes.get(scope) else {
+            return Ok(Names::default());
+        };
+        Ok(Names {
+            names: in_scope.notes.keys().take(names_max).cloned().collect(),
+            more: in_scope.notes.len() > names_max,
+        })
+    }
+
+    async fn notebook(
+        &self,
+        scope: &Scope,
+        bounds: NotebookBounds,
+    ) -> Result<Notebook, StoreError> {
+        let state = self.lock();
+        let Some(in_scope) = state.scopes.get(scope) else {
+            return Ok(Notebook::default());
+        };
+        let main = in_scope.notes.get(&NoteName::main()).map(|note| {
+            let (content, cut) = char_suffix(&note.content, bounds.main_chars_max);
+            let part = if cut { MainPart::Tail } else { MainPart::Whole };
+            MainNote {
+                content: content.to_owned(),
+                part,
+            }
+        });
+        let mut others = in_scope
+            .notes
+            .keys()
+            .filter(|name| !name.is_main() && name.as_str().ends_with(".md"))
+            .map(|name| name.as_str().to_owned());
+        let names = others.by_ref().take(bounds.names_max).collect();
+        Ok(Notebook {
+            main,
+            names,
+            more_names: others.next().is_some(),
+        })
+    }
+
+    async fn search(
+        &self,
+        scope: &Scope,
+        query: &SearchQuery,
+        limits: &SearchLimits,
+    ) -> Result<SearchAnswer, StoreError> {
+        let state = self.lock();
+        let mut scan = Scan::new(query, *limits);
+        let mut scanned = 0;
+        let mut incomplete = false;
+        for (name, note) in state
+            .scopes
+            .get(scope)
+            .iter()
+            .flat_map(|in_scope| &in_scope.notes)
+        {
+            if scanned == limits.files_max {
+                incomplete = true;
+                break;
+            }
+            scanned += 1;
+            incomplete |= char_prefix(&note.content, limits.note_chars_max).1;
+            scan.add(name.as_str(), &note.content);
+        }
+        Ok(scan.finish(scanned, incomplete))
+    }
+}
+
+#[async_trait]
+impl SnapshotStore for InMemoryStore {
+    async fn keep_snapshot(
+        &self,
+        scope: &Scope,
+        digest: &str,
+        text: &str,
+    ) -> Result<(), StoreError> {
+        check_digest("digest", digest)?;
+        check_content("text", text)?;
+        let mut state = self.lock();
+        let in_scope = state.scopes.entry(scope.clone()).or_default();
+        in_scope
+            .snapshots
+            .entry(digest.to_owned())
+            .or_insert_with(|| text.to_owned());
+        Ok(())
+    }
+
+    async fn snapshot(&self, scope: &Scope, digest: &str) -> Result<Option<String>, StoreError> {
+        check_digest("digest", digest)?;
+        let state = self.lock();
+        let in_scope = state.scopes.get(scope);
+        Ok(in_scope.and_then(|in_scope| in_scope.snapshots.get(digest).cloned()))
+    }
+}

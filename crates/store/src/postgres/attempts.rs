@@ -1,0 +1,96 @@
+//! Repeating what failed in passing, within bounds.
+
+use std::time::{Duration, Instant};
+
+use sqlx::{Connection, Postgres, pool::PoolConnection};
+
+use super::{fault::Fault, store::PostgresStore};
+use crate::StoreError;
+
+/// Most attempts at one operation.
+const ATTEMPTS_MAX: u32 = 5;
+
+/// Pause before the second attempt; it doubles with each further one.
+const PAUSE_FIRST: Duration = Duration::from_millis(10);
+
+/// Whether an operation may be attempted again when it isn't known whether it took effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Repeatable {
+    /// It reads, or its receipt or key makes a repetition harmless.
+    Always,
+    /// It changes something and leaves no receipt.
+    UnlessInDoubt,
+}
+
+/// The attempts at one operation.
+#[derive(Debug)]
+pub(super) struct Attempts<'s> {
+    store: &'s PostgresStore,
+    repeatable: Repeatable,
+    started: Instant,
+    made: u32,
+}
+
+impl<'s> Attempts<'s> {
+    pub(super) fn new(store: &'s PostgresStore, repeatable: Repeatable) -> Self {
+        Self {
+            store,
+            repeatable,
+            started: Instant::now(),
+            made: 0,
+        }
+    }
+
+    /// A connection for the next attempt.
+    ///
+    /// The first attempt takes what the pool gives: a test would cost each operation a round
+    /// trip. Where that went wrong, or can't be repeated if it does, dead connections are passed
+    /// over. A server that restarts leaves a pool full of them, so all of the pool is gone
+    /// through if need be.
+    pub(super) async fn connection(&self) -> Result<PoolConnection<Postgres>, Fault> {
+        let mut connection = self.store.connection().await?;
+        if self.made == 0 && self.repeatable == Repeatable::Always {
+            return Ok(connection);
+        }
+        for _ in 0..self.store.connections_max() {
+            if connection.ping().await.is_ok() {
+                break;
+            }
+            // It is dead already; what saying good-bye comes to doesn't matter.
+            let _ = connection.close().await;
+            connection = self.store.connection().await?;
+        }
+        Ok(connection)
+    }
+
+    /// Returns after a pause where another attempt makes sense.
+    ///
+    /// None is begun later than the time-out for a connection after the first: a caller who
+    /// waited that long is better served by an answer.
+    pub(super) async fn pause_after(&mut self, fault: Fault) -> Result<(), StoreError> {
+        self.made += 1;
+        let reason = match fault {
+            Fault::Passing {
+                in_doubt: true,
+                reason,
+            } if self.repeatable == Repeatable::UnlessInDoubt => {
+                return Err(StoreError::Unavailable(format!(
+                    "{reason}; whether the change took effect isn't known"
+                )));
+            }
+            Fault::Passing { reason, .. } => reason,
+            // The receipt was there and is gone: pruned or erased in this very moment.
+            Fault::ReceiptTaken => "the receipt changed meanwhile".into(),
+            Fault::Missing => return Err(self.store.explain_missing().await),
+            Fault::Lasting(error) => return Err(error),
+        };
+        let pause = PAUSE_FIRST * 2_u32.pow(self.made - 1);
+        let pause = pause.mul_f64(rand::random_range(0.5..1.5));
+        if self.made >= ATTEMPTS_MAX || self.started.elapsed() + pause > self.store.patience() {
+            return Err(StoreError::Unavailable(reason.into_owned()));
+        }
+        tracing::debug!(attempts = self.made, %reason, "store repeats an operation");
+        tokio::time::sleep(pause).await;
+        Ok(())
+    }
+}

@@ -1,0 +1,154 @@
+//! Migrations: run on request only, never in passing.
+
+use sqlx::{
+    AssertSqlSafe, Connection, Executor, PgConnection,
+    migrate::{Migrate, MigrateError, Migrator},
+};
+
+use super::{fault::Fault, store::PostgresStore};
+use crate::StoreError;
+
+static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/postgres");
+
+/// The table that says which migrations were applied. It has a name of its own, so that it can
+/// share a schema with the tables of another program.
+const MIGRATIONS_TABLE: &str = "notekeeper_migrations";
+
+/// What a migration run did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MigrationReport {
+    /// Newest migration before the run; 0 where there was none.
+    pub before: i64,
+    /// Numbers and names of the migrations that this run applied, in order. Empty where there was
+    /// nothing to do.
+    pub applied: Vec<(i64, String)>,
+}
+
+/// The newest migration that this program knows.
+pub(super) fn newest_known_migration() -> i64 {
+    MIGRATIONS
+        .iter()
+        .map(|migration| migration.version)
+        .max()
+        .unwrap_or(0)
+}
+
+impl PostgresStore {
+    /// Applies the migrations that the database lacks, each in a transaction of its own, and
+    /// creates the schema where it is missing. Runs at the same time wait for each other.
+    ///
+    /// Over a caller's pool ([`PostgresStore::from_pool`]) the tables are made in the first
+    /// schema of the `search_path`, which must exist.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::TooNew`] where the database has migrations that this program doesn't know;
+    /// [`StoreError::Unexpected`] where an applied migration differs from the one known, or the
+    /// role lacks a privilege; [`StoreError::Unavailable`].
+    pub async fn migrate(&self) -> Result<MigrationReport, StoreError> {
+        // Taken out of the pool for good: it gets settings that no operation should inherit, and
+        // closing it gives the lock back whatever happens.
+        let mut connection = self.connection().await.map_err(settled)?.detach();
+        let report = migrate(&mut connection, self.schema()).await;
+        // The run is over; how the connection ends changes nothing.
+        let _ = connection.close().await;
+        report
+    }
+}
+
+async fn migrate(
+    connection: &mut PgConnection,
+    schema: Option<&str>,
+) -> Result<MigrationReport, StoreError> {
+    // Waiting for another run, or building an index, may take its time.
+    connection
+        .execute("set statement_timeout = 0")
+        .await
+        .map_err(|e| settled(e.into()))?;
+    connection.lock().await.map_err(of_migration)?;
+    if let Some(schema) = schema {
+        create_schema(connection, schema).await.map_err(settled)?;
+    }
+    connection
+        .ensure_migrations_table(MIGRATIONS_TABLE)
+        .await
+        .map_err(of_migration)?;
+    let applied_before = connection
+        .list_applied_migrations(MIGRATIONS_TABLE)
+        .await
+        .map_err(of_migration)?;
+    let before = applied_before
+        .last()
+        .map_or(0, |migration| migration.version);
+    if before > newest_known_migration() {
+        return Err(StoreError::TooNew {
+            found: before,
+            known: newest_known_migration(),
+        });
+    }
+    let mut applied = Vec::new();
+    for migration in MIGRATIONS.iter() {
+        match applied_before
+            .iter()
+            .find(|before| before.version == migration.version)
+        {
+            Some(before) if before.checksum == migration.checksum => {}
+            Some(_) => {
+                return Err(StoreError::Unexpected(format!(
+                    "migration {} was applied in another form than this program has",
+                    migration.version
+                )));
+            }
+            None => {
+                connection
+                    .apply(MIGRATIONS_TABLE, migration)
+                    .await
+                    .map_err(of_migration)?;
+                applied.push((migration.version, migration.description.to_string()));
+            }
+        }
+    }
+    connection.unlock().await.map_err(of_migration)?;
+    Ok(MigrationReport { before, applied })
+}
+
+/// Creates the schema, but only where it is missing: PostgreSQL asks for the privilege to create
+/// schemas even where there is nothing to do.
+async fn create_schema(connection: &mut PgConnection, schema: &str) -> Result<(), Fault> {
+    let exists: bool =
+        sqlx::query_scalar("select exists (select from pg_namespace where nspname = $1)")
+            .bind(schema)
+            .fetch_one(&mut *connection)
+            .await?;
+    if !exists {
+        // Options accept names only that need no escaping.
+        connection
+            .execute(AssertSqlSafe(format!("create schema \"{schema}\"")))
+            .await?;
+    }
+    Ok(())
+}
+
+fn of_migration(error: MigrateError) -> StoreError {
+    match error {
+        MigrateError::Execute(error) => settled(error.into()),
+        MigrateError::ExecuteMigration(error, version) => match settled(error.into()) {
+            StoreError::Unexpected(reason) => {
+                StoreError::Unexpected(format!("migration {version} failed: {reason}"))
+            }
+            error => error,
+        },
+        _ => StoreError::Unexpected("the migrations can't be run".to_owned()),
+    }
+}
+
+/// A fault of something that isn't attempted again.
+fn settled(fault: Fault) -> StoreError {
+    match fault {
+        Fault::Passing { reason, .. } => StoreError::Unavailable(reason.into_owned()),
+        Fault::Missing | Fault::ReceiptTaken => {
+            StoreError::Unexpected("the database isn't as the migrations expect it".to_owned())
+        }
+        Fault::Lasting(error) => error,
+    }
+}

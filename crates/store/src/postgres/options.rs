@@ -1,0 +1,109 @@
+//! How to connect.
+
+use std::{fmt, str::FromStr, time::Duration};
+
+use sqlx::postgres::PgConnectOptions;
+
+use crate::StoreError;
+
+/// Schema that holds the tables where no other is named.
+pub(crate) const SCHEMA_DEFAULT: &str = "notekeeper";
+
+/// Longest name that PostgreSQL keeps whole, in bytes.
+const IDENTIFIER_BYTES_MAX: usize = 63;
+
+/// How to connect to PostgreSQL, and what to wait for how long.
+#[derive(Clone)]
+pub struct PostgresOptions {
+    /// `postgres://user:password@host:port/database`, with the parameters that libpq knows.
+    pub url: String,
+    /// Schema that holds the tables: lower-case ASCII letters, digits and `_`, at most 63
+    /// characters, not starting with a digit.
+    pub schema: String,
+    /// Most connections that are open at a time; at least 1.
+    pub connections_max: u32,
+    /// Longest wait for a connection. An operation starts no further attempt once it has taken
+    /// this long.
+    pub acquire_timeout: Duration,
+    /// Longest that the database works on one statement, waiting for locks included.
+    pub statement_timeout: Duration,
+}
+
+impl PostgresOptions {
+    /// Options with defaults: schema `notekeeper`, 10 connections, 5 s for a connection, 8 s for
+    /// a statement.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            schema: SCHEMA_DEFAULT.to_owned(),
+            connections_max: 10,
+            acquire_timeout: Duration::from_secs(5),
+            statement_timeout: Duration::from_secs(8),
+        }
+    }
+
+    /// Checks the options and turns them into the driver's.
+    pub(crate) fn connect_options(&self) -> Result<PgConnectOptions, StoreError> {
+        check_schema(&self.schema)?;
+        if self.connections_max == 0 {
+            return Err(invalid("connections_max", "at least 1 is needed"));
+        }
+        // The driver's own message can quote parts of the URL, which holds a password.
+        let options = PgConnectOptions::from_str(&self.url).map_err(|_| {
+            invalid(
+                "url",
+                "it is no URL of the form `postgres://user@host:port/database`",
+            )
+        })?;
+        Ok(options.application_name("notekeeper").options([
+            // Quoted, because a valid schema name can be a word of the language.
+            ("search_path", format!("\"{}\"", self.schema)),
+            (
+                "statement_timeout",
+                format!("{}ms", self.statement_timeout.as_millis()),
+            ),
+            // The statements rely on seeing what was committed before each of them.
+            ("default_transaction_isolation", "read committed".to_owned()),
+            // Every statement is meant to run by one plan: a range of an index, whatever the
+            // values are. Plans for single values would be made anew each time.
+            ("plan_cache_mode", "force_generic_plan".to_owned()),
+        ]))
+    }
+}
+
+impl fmt::Debug for PostgresOptions {
+    /// Leaves out the URL, which holds a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresOptions")
+            .field("schema", &self.schema)
+            .field("connections_max", &self.connections_max)
+            .field("acquire_timeout", &self.acquire_timeout)
+            .field("statement_timeout", &self.statement_timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+fn check_schema(schema: &str) -> Result<(), StoreError> {
+    let starts_well = schema
+        .bytes()
+        .next()
+        .is_some_and(|b| b.is_ascii_lowercase() || b == b'_');
+    let holds_well = schema
+        .bytes()
+        .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+    if starts_well && holds_well && schema.len() <= IDENTIFIER_BYTES_MAX {
+        Ok(())
+    } else {
+        Err(invalid(
+            "schema",
+            "use lower-case letters, digits and `_`, at most 63 characters, no digit first",
+        ))
+    }
+}
+
+fn invalid(field: &'static str, reason: &str) -> StoreError {
+    StoreError::InvalidValue {
+        field,
+        reason: reason.to_owned(),
+    }
+}

@@ -1,0 +1,5 @@
+-- The first characters of a note.
+-- $1 scope, $2 name, $3 most characters
+select left(content, $3) as content, chars > $3 as truncated, version, operation_id
+from notes
+where scope = $1 and name = $2

@@ -1,0 +1,147 @@
+//! The store: its pool, and the state of its database.
+
+use std::{fmt, time::Duration};
+
+use sqlx::{PgPool, Postgres, pool::PoolConnection, postgres::PgPoolOptions};
+
+use super::{fault::Fault, migrate::newest_known_migration, options::PostgresOptions};
+use crate::StoreError;
+
+const NEWEST_MIGRATION: &str = include_str!("sql/newest_migration.sql");
+
+/// Notes in a PostgreSQL database, shared by any number of workers.
+///
+/// An operation takes one connection for as long as it lasts. What fails in passing (a lost
+/// connection, a serialization failure, a deadlock, a full pool) is attempted again a few times,
+/// within the time-out for a connection; then it is [`StoreError::Unavailable`]. A mutation
+/// without an operation isn't repeated where it may have taken effect.
+#[derive(Clone)]
+pub struct PostgresStore {
+    pool: PgPool,
+    /// `None`: the pool belongs to the caller, and its connections name the schema.
+    schema: Option<String>,
+}
+
+impl PostgresStore {
+    /// A store that connects when it is first used, so that a program can start while its
+    /// database is away.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::InvalidValue`] where an option can't be meant.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a Tokio runtime.
+    pub fn connect_lazy(options: &PostgresOptions) -> Result<Self, StoreError> {
+        let connect_options = options.connect_options()?;
+        let pool = PgPoolOptions::new()
+            .max_connections(options.connections_max)
+            .acquire_timeout(options.acquire_timeout)
+            // A test would cost every operation a round trip; a dead connection is stepped over
+            // by the next attempt instead.
+            .test_before_acquire(false)
+            .connect_lazy_with(connect_options);
+        Ok(Self {
+            pool,
+            schema: Some(options.schema.clone()),
+        })
+    }
+
+    /// A store over a pool of the caller's own.
+    ///
+    /// Its connections must find the tables through their `search_path`, and should run
+    /// transactions as `read committed` by default: under stricter levels, concurrent edits of
+    /// one note fail each other and are attempted again a few times only. A `statement_timeout`
+    /// is the caller's to set.
+    pub fn from_pool(pool: PgPool) -> Self {
+        Self { pool, schema: None }
+    }
+
+    /// Checks that the database can be reached and is at the migration that this program needs.
+    ///
+    /// A newer database is refused as well: what a later migration changed, this program can't
+    /// know. Only this check refuses it, so programs that run already go on while the database
+    /// is migrated and they are replaced.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unmigrated`] and [`StoreError::TooNew`] with both numbers;
+    /// [`StoreError::Unavailable`] where the database can't be reached.
+    pub async fn check(&self) -> Result<(), StoreError> {
+        let needed = newest_known_migration();
+        let found = self.newest_migration().await?;
+        match found.cmp(&needed) {
+            std::cmp::Ordering::Less => Err(StoreError::Unmigrated { found, needed }),
+            std::cmp::Ordering::Equal => Ok(()),
+            std::cmp::Ordering::Greater => Err(StoreError::TooNew {
+                found,
+                known: needed,
+            }),
+        }
+    }
+
+    /// Closes the pool: operations in flight end, then the connections are closed. Later
+    /// operations fail as [`StoreError::Unavailable`].
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+
+    /// A connection for one operation.
+    pub(super) async fn connection(&self) -> Result<PoolConnection<Postgres>, Fault> {
+        self.pool.acquire().await.map_err(Fault::of_connecting)
+    }
+
+    pub(super) fn schema(&self) -> Option<&str> {
+        self.schema.as_deref()
+    }
+
+    /// How long an operation may take before it makes no further attempt.
+    pub(super) fn patience(&self) -> Duration {
+        self.pool.options().get_acquire_timeout()
+    }
+
+    pub(super) fn connections_max(&self) -> u32 {
+        self.pool.options().get_max_connections()
+    }
+
+    /// What it means that a table isn't there.
+    pub(super) async fn explain_missing(&self) -> StoreError {
+        match self.check().await {
+            Ok(()) => StoreError::Unexpected(
+                "a table or column is missing although all migrations were applied".to_owned(),
+            ),
+            Err(error) => error,
+        }
+    }
+
+    /// The newest migration that was applied; 0 where there is none.
+    async fn newest_migration(&self) -> Result<i64, StoreError> {
+        let found = async {
+            let mut connection = self.connection().await?;
+            let found: Option<i64> = sqlx::query_scalar(NEWEST_MIGRATION)
+                .fetch_one(&mut *connection)
+                .await?;
+            Ok(found.unwrap_or(0))
+        };
+        match found.await {
+            Ok(found) => Ok(found),
+            Err(Fault::Missing) => Ok(0),
+            Err(Fault::Passing { reason, .. }) => Err(StoreError::Unavailable(reason.into_owned())),
+            Err(Fault::Lasting(error)) => Err(error),
+            Err(Fault::ReceiptTaken) => Err(StoreError::Unexpected(
+                "a receipt stands in the way".to_owned(),
+            )),
+        }
+    }
+}
+
+impl fmt::Debug for PostgresStore {
+    /// Leaves out how to connect, which holds a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresStore")
+            .field("schema", &self.schema)
+            .field("connections", &self.pool.size())
+            .finish_non_exhaustive()
+    }
+}
