@@ -1,1 +1,36 @@
-//! Notekeeper.
+//! The contract carried out over stores and models.
+//!
+//! [`Notebook`] and [`ModelRequests`] do the work and know nothing of Temporal's server;
+//! [`NotebookActivities`] and [`ModelActivities`] are what a worker registers. What may be retried
+//! is decided in one place, `failure.rs`.
+
+mod failure;
+
+mod bounds;
+mod caller;
+mod encoded;
+#[cfg(feature = "fault-points")]
+pub mod fault;
+#[cfg(not(feature = "fault-points"))]
+mod fault;
+mod named;
+mod notebook;
+mod span;
+
+mod call_model;
+mod delete_memory;
+mod load_snapshot;
+mod read_memory;
+mod search_memory;
+mod write_memory;
+
+mod model_activities;
+mod notebook_activities;
+
+pub use call_model::ModelRequests;
+pub use caller::Caller;
+pub use failure::Failure;
+pub use model_activities::ModelActivities;
+pub use named::{Models, Stores};
+pub use notebook::Notebook;
+pub use notebook_activities::NotebookActivities;

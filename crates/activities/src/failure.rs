@@ -1,0 +1,194 @@
+//! What may be retried, and what can't: decided here and nowhere else.
+//!
+//! A [`Refusal`] is what the model can correct. It is a result and never becomes a failure.
+
+use std::fmt;
+
+use notekeeper_contract::{BadArgument, FailureType, Outcome};
+use notekeeper_domain::{InvalidNoteName, InvalidOperation, InvalidScope, Refusal};
+use notekeeper_models::ModelError;
+use notekeeper_store::{MutationError, StoreError};
+use temporalio_common::error::ApplicationFailure;
+
+/// Why an operation ends without a result. The message holds no content, note name or namespace:
+/// it ends up in histories and logs.
+///
+/// It is deliberately no [`std::error::Error`]: `?` in an activity then goes through
+/// [`From<Failure> for anyhow::Error`](#impl-From<Failure>-for-Error) and keeps its type, where an
+/// ordinary error would become an untyped one that Temporal retries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// What kind of failure; it says whether the same call may succeed later.
+    pub kind: FailureType,
+    /// What went wrong and what to do about it.
+    pub message: String,
+}
+
+impl Failure {
+    /// A failure of this kind.
+    pub fn new(kind: FailureType, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+        }
+    }
+
+    /// A value that the caller must correct.
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(FailureType::InvalidArgument, message)
+    }
+
+    /// Says once, where it leaves this program, that a call failed. `attempt` counts from 1.
+    pub(crate) fn log(&self, activity: &str, attempt: u32) {
+        let (kind, message) = (self.kind.as_str(), self.message.as_str());
+        if self.kind.is_retryable() {
+            tracing::warn!(activity, attempt, failure.kind = kind, "{message}");
+        } else {
+            tracing::error!(activity, attempt, failure.kind = kind, "{message}");
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl From<Failure> for ApplicationFailure {
+    fn from(failure: Failure) -> Self {
+        Self::builder(failure.message)
+            .type_name(failure.kind.as_str().to_owned())
+            .non_retryable(!failure.kind.is_retryable())
+            .build()
+    }
+}
+
+impl From<Failure> for anyhow::Error {
+    fn from(failure: Failure) -> Self {
+        Self::new(ApplicationFailure::from(failure))
+    }
+}
+
+impl From<BadArgument> for Failure {
+    fn from(error: BadArgument) -> Self {
+        Self::invalid(error.to_string())
+    }
+}
+
+impl From<InvalidScope> for Failure {
+    fn from(error: InvalidScope) -> Self {
+        Self::new(FailureType::InvalidScope, error.to_string())
+    }
+}
+
+impl From<InvalidOperation> for Failure {
+    fn from(error: InvalidOperation) -> Self {
+        Self::invalid(error.to_string())
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let kind = match error {
+            // A newer worker may take the next attempt: old and new ones run side by side while a
+            // release rolls out.
+            StoreError::Unavailable(_) | StoreError::TooNew { .. } => FailureType::Unavailable,
+            StoreError::Unmigrated { .. } => FailureType::Unmigrated,
+            StoreError::Unexpected(_) => FailureType::Unsupported,
+            StoreError::InvalidValue { .. } => FailureType::InvalidArgument,
+        };
+        Self::new(kind, error.to_string())
+    }
+}
+
+impl From<ModelError> for Failure {
+    fn from(error: ModelError) -> Self {
+        let kind = match error {
+            ModelError::Unavailable(_) => FailureType::Unavailable,
+            ModelError::Refused(_) => FailureType::ModelRefused,
+        };
+        Self::new(kind, error.to_string())
+    }
+}
+
+/// Why a tool call stops before it is done.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// The model is told why.
+    Refused(Refusal),
+    /// The activity fails.
+    Failed(Failure),
+}
+
+impl Stop {
+    /// Name of the reason, for telemetry.
+    pub(crate) fn code(&self) -> &'static str {
+        match self {
+            Self::Refused(refusal) => refusal.code(),
+            Self::Failed(failure) => failure.kind.as_str(),
+        }
+    }
+}
+
+/// What a tool call came to: a refusal is an outcome, a failure is none.
+pub(crate) fn settle<T>(result: Result<T, Stop>) -> Result<Outcome<T>, Failure> {
+    match result {
+        Ok(value) => Ok(Outcome::Ok(value)),
+        Err(Stop::Refused(refusal)) => Ok(Outcome::Refused(refusal.into())),
+        Err(Stop::Failed(failure)) => Err(failure),
+    }
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<InvalidNoteName> for Stop {
+    fn from(error: InvalidNoteName) -> Self {
+        Self::Refused(error.into())
+    }
+}
+
+impl From<InvalidScope> for Stop {
+    fn from(error: InvalidScope) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl From<InvalidOperation> for Stop {
+    fn from(error: InvalidOperation) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl From<StoreError> for Stop {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl From<MutationError> for Stop {
+    fn from(error: MutationError) -> Self {
+        match error {
+            MutationError::Refused(refusal) => Self::Refused(refusal),
+            MutationError::Store(error) => error.into(),
+            MutationError::OperationConflict => Self::Failed(Failure::new(
+                FailureType::OperationConflict,
+                error.to_string(),
+            )),
+            MutationError::VersionConflict => Self::Failed(Failure::new(
+                FailureType::VersionConflict,
+                error.to_string(),
+            )),
+        }
+    }
+}

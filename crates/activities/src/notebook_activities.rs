@@ -1,0 +1,103 @@
+//! The notebook's operations as activities.
+
+#![expect(
+    missing_docs,
+    reason = "the macro makes a public constant of each activity and drops its documentation"
+)]
+
+use std::sync::Arc;
+
+use notekeeper_contract::{
+    Argument, DeleteMemoryInput, DeletedMemory, LoadSnapshotInput, LoadSnapshotOutput,
+    MemoryContent, MemoryMatches, Outcome, ReadMemoryInput, SearchMemoryInput, WriteMemoryInput,
+    WrittenMemory,
+};
+use temporalio_macros::activities;
+use temporalio_sdk::activities::{ActivityContext, ActivityError};
+
+use crate::{Caller, Failure, Notebook};
+
+/// The activities of the notebook: `load_snapshot`, `write_memory`, `read_memory`,
+/// `delete_memory`, `search_memory`.
+#[derive(Debug, Clone)]
+pub struct NotebookActivities {
+    notebook: Notebook,
+}
+
+impl NotebookActivities {
+    /// Activities over this notebook.
+    pub fn new(notebook: Notebook) -> Self {
+        Self { notebook }
+    }
+}
+
+#[activities]
+impl NotebookActivities {
+    /// The memory blocks for the next model request.
+    #[activity(definition = notekeeper_contract::LoadSnapshot)]
+    pub async fn load_snapshot(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: Argument<LoadSnapshotInput>,
+    ) -> Result<LoadSnapshotOutput, ActivityError> {
+        let run = async { self.notebook.load_snapshot(input.decoded()?).await };
+        finish(&context, run.await)
+    }
+
+    /// Appends to a note, or replaces one passage.
+    #[activity(definition = notekeeper_contract::WriteMemory)]
+    pub async fn write_memory(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: Argument<WriteMemoryInput>,
+    ) -> Result<Outcome<WrittenMemory>, ActivityError> {
+        let caller = Caller::from(context.info());
+        let run = async { self.notebook.write(input.decoded()?, &caller).await };
+        finish(&context, run.await)
+    }
+
+    /// The first characters of a note.
+    #[activity(definition = notekeeper_contract::ReadMemory)]
+    pub async fn read_memory(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: Argument<ReadMemoryInput>,
+    ) -> Result<Outcome<MemoryContent>, ActivityError> {
+        let run = async { self.notebook.read(input.decoded()?).await };
+        finish(&context, run.await)
+    }
+
+    /// Deletes a note other than the main one.
+    #[activity(definition = notekeeper_contract::DeleteMemory)]
+    pub async fn delete_memory(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: Argument<DeleteMemoryInput>,
+    ) -> Result<Outcome<DeletedMemory>, ActivityError> {
+        let caller = Caller::from(context.info());
+        let run = async { self.notebook.delete(input.decoded()?, &caller).await };
+        finish(&context, run.await)
+    }
+
+    /// Literal search over the notes of a scope.
+    #[activity(definition = notekeeper_contract::SearchMemory)]
+    pub async fn search_memory(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: Argument<SearchMemoryInput>,
+    ) -> Result<Outcome<MemoryMatches>, ActivityError> {
+        let run = async { self.notebook.search(input.decoded()?).await };
+        finish(&context, run.await)
+    }
+}
+
+/// Reports a failure once, where it leaves for Temporal.
+pub(crate) fn finish<T>(
+    context: &ActivityContext,
+    result: Result<T, Failure>,
+) -> Result<T, ActivityError> {
+    result.map_err(|failure| {
+        failure.log(&context.info().activity_type, context.info().attempt);
+        failure.into()
+    })
+}

@@ -1,0 +1,63 @@
+//! `read_memory`: the first characters of a note.
+
+use notekeeper_contract::{MemoryContent, Outcome, RESULT_BYTES_MAX, ReadMemoryInput};
+use notekeeper_domain::{NoteName, Refusal};
+use tracing::{Instrument as _, field::Empty};
+
+use crate::{
+    Failure, Notebook, bounds,
+    encoded::{encoded_bytes, prefix_within},
+    failure::{Stop, settle},
+    span::{operation_span, record_stop},
+};
+
+impl Notebook {
+    /// Reads the first characters of a note. What wouldn't fit into a result is cut as well, and
+    /// the answer says so.
+    ///
+    /// # Errors
+    ///
+    /// As [`Notebook::write`].
+    pub async fn read(&self, input: ReadMemoryInput) -> Result<Outcome<MemoryContent>, Failure> {
+        settle(self.try_read(&input).await)
+    }
+
+    async fn try_read(&self, input: &ReadMemoryInput) -> Result<MemoryContent, Stop> {
+        let store = self.stores.get(&input.store)?;
+        let chars_max = bounds::at_least_one("max_memory_size", input.max_memory_size)?;
+        let name = NoteName::from_tool(&input.file)?;
+        let scope = input.scope.resolve()?;
+
+        let span = operation_span!("memory.read", store, scope, memory.chars = Empty);
+        let read = async {
+            let part = store.read(&scope, &name, chars_max).await?;
+            Ok(part.ok_or(Refusal::NotFound)?)
+        };
+        let part = read
+            .instrument(span.clone())
+            .await
+            .inspect_err(|stop: &Stop| record_stop(&span, stop.code()))?;
+        let content = within_result(MemoryContent {
+            file: name.as_str().to_owned(),
+            content: part.content,
+            truncated: part.truncated,
+            version: part.version.as_str().to_owned(),
+        });
+        span.record("memory.outcome", "ok");
+        span.record("memory.chars", content.content.chars().count());
+        Ok(content)
+    }
+}
+
+/// Cuts the text so that the whole result fits. Control characters take six bytes each there.
+fn within_result(mut whole: MemoryContent) -> MemoryContent {
+    let bytes = encoded_bytes(&Outcome::Ok(&whole));
+    if bytes > RESULT_BYTES_MAX {
+        // The quotes around the text belong to it here, so they are given back.
+        let frame_bytes = bytes - encoded_bytes(&whole.content) + 2;
+        let end = prefix_within(&whole.content, RESULT_BYTES_MAX - frame_bytes).len();
+        whole.content.truncate(end);
+        whole.truncated = true;
+    }
+    whole
+}

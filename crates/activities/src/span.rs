@@ -1,0 +1,41 @@
+//! Spans: what each operation came to, without content, names or namespaces.
+
+use notekeeper_store::Receipt;
+use tracing::Span;
+
+use crate::failure::Stop;
+
+/// Opens the span of one operation: its literal name, the store, the scope, then the fields of
+/// its own, as `tracing` takes them.
+macro_rules! operation_span {
+    ($name:literal, $store:expr, $scope:expr, $($fields:tt)*) => {
+        tracing::info_span!(
+            $name,
+            memory.backend = $store.kind(),
+            memory.scope_hash = %$scope.hash(),
+            memory.outcome = tracing::field::Empty,
+            memory.exception_type = tracing::field::Empty,
+            $($fields)*
+        )
+    };
+}
+
+pub(crate) use operation_span;
+
+/// Records that an operation was stopped, by what.
+pub(crate) fn record_stop(span: &Span, code: &str) {
+    span.record("memory.outcome", "error");
+    span.record("memory.exception_type", code);
+}
+
+/// Records what a mutation came to. `done` is the outcome of one that took effect now.
+pub(crate) fn record_mutation(span: &Span, result: &Result<Receipt, Stop>, done: &str) {
+    match result {
+        Ok(receipt) => {
+            let outcome = if receipt.replayed { "replayed" } else { done };
+            span.record("memory.outcome", outcome);
+            span.record("memory.replayed", receipt.replayed);
+        }
+        Err(stop) => record_stop(span, stop.code()),
+    }
+}
