@@ -1,1 +1,36 @@
-//! Notekeeper.
+//! Notekeeper in workflow code.
+//!
+//! A [`Session`] belongs to one workflow run. It opens [`Memory`] handles, each on one scope of
+//! one store; the handles load snapshots and run the model's memory tools as activities. All of
+//! it is deterministic: nothing here reads a clock, a store or the network, and a replay
+//! schedules the same activities under the same ids.
+//!
+//! [`AgentWorkflow`] is a whole conversation on top of it, ready to register on a worker.
+
+mod activity_error;
+mod agent;
+mod memory;
+mod session;
+mod settings;
+mod step;
+
+pub use activity_error::CallFailure;
+pub use agent::{
+    Agent, AgentFailure, AgentHost, AgentInput, AgentOutput, AgentState, AgentWorkflow,
+    ApplicationTool, MemorySkip, Reply, Resumed, SendMessage, TRANSCRIPT_BYTES_MAX,
+};
+pub use memory::{Memory, Snapshot, ToolResult};
+pub use session::{OpenError, Session};
+pub use settings::{ActivityQueue, ActivitySettings, InjectionErrors, MemorySettings};
+pub use step::{Step, StepCall};
+
+/// What the expansion of [`agent_workflow!`] names.
+#[doc(hidden)]
+pub mod __private {
+    pub use notekeeper_contract::{Argument, ChatMessage};
+    pub use temporalio_workflow::{
+        SyncWorkflowContext, WorkflowContext, WorkflowContextView, WorkflowResult,
+    };
+
+    pub use crate::agent::{admit, continue_with, run, send_message};
+}

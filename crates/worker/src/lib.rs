@@ -1,1 +1,21 @@
-//! Notekeeper.
+//! The Notekeeper worker and its command line.
+//!
+//! This library exists for the binary and its tests.
+
+mod cli;
+mod commands;
+mod config;
+mod connection;
+mod failure_converter;
+mod histories;
+mod shutdown;
+mod telemetry;
+mod wiring;
+mod workers;
+
+pub use cli::{Cli, run};
+pub use failure_converter::data_converter;
+pub use histories::{
+    HistoryError, HistoryFile, ReplayOutcome, checks_identity, find_histories, load_history,
+    replay_history,
+};

@@ -1,0 +1,22 @@
+//! One module for each subcommand; each has `run`.
+
+pub(crate) mod demo;
+pub(crate) mod migrate;
+pub(crate) mod replay;
+pub(crate) mod worker;
+
+use std::future::Future;
+
+use anyhow::Context as _;
+
+/// Runs a command's future on a runtime of its own.
+fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("can't start the runtime")?;
+    let result = runtime.block_on(future);
+    // A stop must not wait for a connection attempt that hangs in a thread of its own.
+    runtime.shutdown_background();
+    result
+}

@@ -1,0 +1,31 @@
+//! `notekeeper migrate`: bring the PostgreSQL schema up to date.
+
+use std::{path::Path, process::ExitCode};
+
+use anyhow::{Context as _, bail};
+
+use crate::{cli::MigrateArgs, config::File, wiring::open_stores};
+
+pub(crate) fn run(config: Option<&Path>, args: MigrateArgs) -> anyhow::Result<ExitCode> {
+    let stores = File::read(config)?.stores(&args.database)?;
+    super::block_on(async {
+        let databases = open_stores(&stores)?.databases;
+        if databases.is_empty() {
+            bail!("no configured store is a PostgreSQL database; there is nothing to migrate");
+        }
+        for (name, database) in databases {
+            let report = database
+                .migrate()
+                .await
+                .with_context(|| format!("store `{name}`"))?;
+            if report.applied.is_empty() {
+                println!("store `{name}`: up to date at migration {}", report.before);
+            }
+            for (number, migration) in report.applied {
+                println!("store `{name}`: applied {number} {migration}");
+            }
+            database.close().await;
+        }
+        Ok(ExitCode::SUCCESS)
+    })
+}

@@ -1,0 +1,93 @@
+//! `notekeeper worker`: serve the task queues.
+
+use std::{os::unix::process::CommandExt as _, path::Path, process::ExitCode};
+
+use anyhow::Context as _;
+use notekeeper_activities::{ModelActivities, ModelRequests, Notebook, NotebookActivities};
+use notekeeper_store::StoreError;
+
+use crate::{
+    cli::WorkerArgs,
+    config::{File, WorkerConfig},
+    connection::{TemporalTarget, patiently},
+    shutdown::Shutdown,
+    wiring::{OpenStores, open_models, open_stores},
+    workers::{self, Activities},
+};
+
+/// Read by Temporal's core when a poll is stopped: how long it waits for a task that is on its
+/// way, in milliseconds. Without it a closing poll can swallow a task, which then costs its whole
+/// start-to-close timeout.
+const POLL_SHUTDOWN_WAIT: (&str, &str) = ("TEMPORAL_POLL_SHUTDOWN_INTERRUPT_WAIT_MS", "1500");
+
+pub(crate) fn run(config: Option<&Path>, args: WorkerArgs) -> anyhow::Result<ExitCode> {
+    with_poll_shutdown_wait()?;
+    #[cfg(feature = "fault-points")]
+    if let Some(fault) = &args.fault {
+        notekeeper_activities::fault::arm(fault)?;
+    }
+    let config = File::read(config)?.worker(&args)?;
+    super::block_on(serve(config))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Starts this program again in the same process, once, with the variable set: it has to stand in
+/// the environment before any thread runs.
+fn with_poll_shutdown_wait() -> anyhow::Result<()> {
+    let (name, value) = POLL_SHUTDOWN_WAIT;
+    if std::env::var_os(name).is_some() {
+        return Ok(());
+    }
+    let program = std::env::current_exe().context("can't find this program's file")?;
+    let error = std::process::Command::new(program)
+        .args(std::env::args_os().skip(1))
+        .env(name, value)
+        .exec();
+    Err(error).context("can't start this program again")
+}
+
+async fn serve(config: WorkerConfig) -> anyhow::Result<()> {
+    let shutdown = Shutdown::on_signals()?;
+    let OpenStores { stores, databases } = open_stores(&config.stores)?;
+    let models = open_models(&config.models)?;
+    let target = TemporalTarget::resolve(&config.temporal)?;
+    let activities = Activities {
+        notebook: NotebookActivities::new(Notebook::new(stores.clone())),
+        model: ModelActivities::new(ModelRequests::new(models, stores)),
+    };
+    for (name, database) in &databases {
+        let what = format!("store `{name}`");
+        let checked = patiently(&what, &shutdown, || async {
+            match database.check().await {
+                Err(error @ StoreError::Unavailable(_)) => Err(error),
+                settled => Ok(settled),
+            }
+        });
+        match checked.await {
+            None => return Ok(()),
+            Some(settled) => settled.with_context(|| what.clone())?,
+        }
+    }
+    let Some(clients) = connect(&config, &target, &shutdown).await else {
+        return Ok(());
+    };
+    let result = workers::serve(&config, &activities, clients, &shutdown).await;
+    for (_, database) in &databases {
+        database.close().await;
+    }
+    result
+}
+
+/// One connection for each queue.
+async fn connect(
+    config: &WorkerConfig,
+    target: &TemporalTarget,
+    shutdown: &Shutdown,
+) -> Option<Vec<temporalio_client::Client>> {
+    let what = format!("Temporal at {}", target.address());
+    let mut clients = Vec::with_capacity(config.queues.len());
+    for _ in &config.queues {
+        clients.push(patiently(&what, shutdown, || target.connect()).await?);
+    }
+    Some(clients)
+}

@@ -1,0 +1,31 @@
+//! Logs.
+
+use std::io::IsTerminal as _;
+
+use anyhow::Context as _;
+use tracing_subscriber::EnvFilter;
+
+/// Starts logging to standard error. Libraries stay at warnings where the filter names none of
+/// them.
+pub(crate) fn start(filter: &str) -> anyhow::Result<()> {
+    let quiet = [
+        "temporalio_sdk_core=warn",
+        "temporalio_client=warn",
+        "sqlx=warn",
+        "h2=warn",
+    ];
+    let mut parsed = EnvFilter::try_new(filter)
+        .with_context(|| format!("log filter `{filter}` can't be used"))?;
+    if !filter.contains('=') {
+        for directive in quiet {
+            parsed = parsed.add_directive(directive.parse().context("own log directive")?);
+        }
+    }
+    tracing_subscriber::fmt()
+        .with_env_filter(parsed)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_target(false)
+        .init();
+    Ok(())
+}

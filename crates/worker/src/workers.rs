@@ -1,0 +1,121 @@
+//! The two workers: activities alone, and workflows with the same activities.
+
+use std::thread;
+
+use anyhow::{Context as _, anyhow};
+use notekeeper_activities::{ModelActivities, NotebookActivities};
+use notekeeper_workflows::AgentWorkflow;
+use temporalio_client::Client;
+use temporalio_sdk::{
+    Runtime, Worker, WorkerOptions,
+    runtime::{
+        RuntimeOptions,
+        worker_tuner::{FixedSizeSlotSupplier, TunerHolder},
+    },
+};
+use tokio::{runtime::Handle, sync::oneshot};
+
+use crate::{cli::Queue, config::WorkerConfig, shutdown::Shutdown};
+
+/// What a worker carries out.
+#[derive(Clone)]
+pub(crate) struct Activities {
+    pub(crate) notebook: NotebookActivities,
+    pub(crate) model: ModelActivities,
+}
+
+/// Serves the configured queues, one client each, until a stop is asked for and all work in hand
+/// is done.
+///
+/// Each worker has a thread of its own, because one thread runs all of a worker's workflow code
+/// and its polling. A worker that fails stops the others: the process ends, and its supervisor
+/// starts it anew as a whole.
+pub(crate) async fn serve(
+    config: &WorkerConfig,
+    activities: &Activities,
+    clients: Vec<Client>,
+    shutdown: &Shutdown,
+) -> anyhow::Result<()> {
+    let mut running = Vec::with_capacity(clients.len());
+    for (queue, client) in config.queues.iter().copied().zip(clients) {
+        let options = options(config, queue, activities)?;
+        running.push(spawn(queue, client, options, shutdown.clone())?);
+    }
+    let mut results = Vec::with_capacity(running.len());
+    while !running.is_empty() {
+        let (result, _, rest) = futures::future::select_all(running).await;
+        results.push(result.unwrap_or_else(|_| Err(anyhow!("a worker's thread panicked"))));
+        shutdown.ask();
+        running = rest;
+    }
+    results.into_iter().collect()
+}
+
+/// Starts a worker on a thread of its own. The receiver resolves when it has ended.
+fn spawn(
+    queue: Queue,
+    client: Client,
+    options: WorkerOptions,
+    shutdown: Shutdown,
+) -> anyhow::Result<oneshot::Receiver<anyhow::Result<()>>> {
+    let (ended, receiver) = oneshot::channel();
+    let tokio = Handle::current();
+    thread::Builder::new()
+        .name(format!("{queue:?}").to_lowercase())
+        .spawn(move || {
+            let result = tokio.block_on(run(client, options, shutdown));
+            // The receiver is gone only where the process is ending anyway.
+            let _ = ended.send(result);
+        })
+        .context("can't start a thread")?;
+    Ok(receiver)
+}
+
+async fn run(client: Client, options: WorkerOptions, shutdown: Shutdown) -> anyhow::Result<()> {
+    let task_queue = options.task_queue.clone();
+    let runtime_options = RuntimeOptions::builder()
+        .build()
+        .map_err(|error| anyhow!("{error}"))?;
+    let runtime = Runtime::from_current_tokio(runtime_options)?;
+    let mut worker = Worker::new(&runtime, client, options)?;
+    let stop = worker.shutdown_handle();
+    tokio::spawn(async move {
+        shutdown.asked().await;
+        stop();
+    });
+    tracing::info!(task_queue, "worker is up");
+    worker
+        .run()
+        .await
+        .with_context(|| format!("worker on task queue `{task_queue}` failed"))?;
+    tracing::info!(task_queue, "worker has drained");
+    Ok(())
+}
+
+fn options(
+    config: &WorkerConfig,
+    queue: Queue,
+    activities: &Activities,
+) -> anyhow::Result<WorkerOptions> {
+    let name = match queue {
+        Queue::Memory => &config.task_queue,
+        Queue::Workflows => &config.workflow_task_queue,
+    };
+    let slots = config.activity_slots;
+    let tuner = TunerHolder::builder()
+        .workflow_task_slot_supplier(FixedSizeSlotSupplier::new(100))
+        .activity_task_slot_supplier(FixedSizeSlotSupplier::new(slots))
+        .local_activity_task_slot_supplier(FixedSizeSlotSupplier::new(slots))
+        .nexus_task_slot_supplier(FixedSizeSlotSupplier::new(1))
+        .build();
+    let mut options = WorkerOptions::new(name.as_str())
+        .tuner(tuner)
+        .graceful_shutdown_period(config.drain)
+        .register_activities(activities.notebook.clone())
+        .register_activities(activities.model.clone())
+        .build();
+    if queue == Queue::Workflows {
+        options.register_workflow::<AgentWorkflow>()?;
+    }
+    Ok(options)
+}

@@ -1,0 +1,114 @@
+//! Failures of activities, as workflow code sees them.
+
+use notekeeper_contract::FailureType;
+use temporalio_common_wasm::{
+    error::{ApplicationFailure, IncomingError},
+    protos::temporal::api::failure::v1::{Failure, failure::FailureInfo},
+};
+use temporalio_workflow::{ActivityExecutionError, WorkflowTermination};
+
+/// An activity that failed finally.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallFailure {
+    type_name: String,
+    message: String,
+    cancelled: bool,
+}
+
+impl CallFailure {
+    /// Type of the failure: one of [`FailureType`] for our activities, the application's own for
+    /// its tools, `Timeout` where a timeout ended it without such a failure before, `Cancelled` where a cancellation did.
+    pub fn type_name(&self) -> &str {
+        &self.type_name
+    }
+
+    /// The type, if it is one of ours.
+    pub fn failure_type(&self) -> Option<FailureType> {
+        FailureType::from_name(&self.type_name)
+    }
+
+    /// Whether the workflow was cancelled under the call.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled
+    }
+
+    /// A failure of our own making.
+    pub(crate) fn new(kind: FailureType, message: impl Into<String>) -> Self {
+        Self::named(kind.as_str(), message)
+    }
+
+    /// A failure of any type.
+    pub(crate) fn named(type_name: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            type_name: type_name.into(),
+            message: message.into(),
+            cancelled: false,
+        }
+    }
+}
+
+impl std::fmt::Display for CallFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.type_name, self.message)
+    }
+}
+
+impl std::error::Error for CallFailure {}
+
+impl From<ActivityExecutionError> for CallFailure {
+    fn from(error: ActivityExecutionError) -> Self {
+        let cancelled = matches!(error, ActivityExecutionError::Cancelled(_));
+        let (type_name, message) = match error.cause() {
+            _ if cancelled => ("Cancelled", "the activity was cancelled".to_owned()),
+            Some(IncomingError::Application(failure)) => (
+                failure.type_name().unwrap_or("ActivityFailed"),
+                failure
+                    .failure()
+                    .map_or_else(|| failure.to_string(), |failure| failure.message.clone()),
+            ),
+            Some(IncomingError::Timeout(timeout)) => timed_out(timeout.failure()),
+            Some(other) => ("ActivityFailed", other.failure().message.clone()),
+            None => ("ActivityFailed", error.to_string()),
+        };
+        Self {
+            type_name: type_name.to_owned(),
+            message,
+            cancelled,
+        }
+    }
+}
+
+/// Type and message of a timeout: those of the last attempt where it left any, for they say more.
+fn timed_out(failure: &Failure) -> (&str, String) {
+    let Some(last) = &failure.cause else {
+        return ("Timeout", failure.message.clone());
+    };
+    let type_name = match &last.failure_info {
+        Some(FailureInfo::ApplicationFailureInfo(info)) if !info.r#type.is_empty() => &info.r#type,
+        _ => "Timeout",
+    };
+    (
+        type_name,
+        format!("{}; last attempt: {}", failure.message, last.message),
+    )
+}
+
+impl From<CallFailure> for ApplicationFailure {
+    fn from(failure: CallFailure) -> Self {
+        let type_name = failure.type_name.clone();
+        Self::builder(failure.message)
+            .type_name(type_name)
+            .non_retryable(true)
+            .build()
+    }
+}
+
+impl From<CallFailure> for WorkflowTermination {
+    fn from(failure: CallFailure) -> Self {
+        if failure.cancelled {
+            Self::cancelled()
+        } else {
+            ApplicationFailure::from(failure).into()
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Failures of `send_message`.
+
+use notekeeper_contract::FailureType;
+use temporalio_common_wasm::error::ApplicationFailure;
+
+use crate::{CallFailure, OpenError};
+
+/// Why a message got no reply, with its type.
+///
+/// The SDK gives a failed update's failure no type of its own. This error carries a typed
+/// [`ApplicationFailure`] as its source, which the SDK records as the cause; a worker's failure
+/// converter may lift it.
+#[derive(Debug)]
+pub struct AgentFailure(ApplicationFailure);
+
+impl AgentFailure {
+    pub(crate) fn new(kind: FailureType, message: impl Into<String>) -> Self {
+        Self::typed(kind.as_str(), message)
+    }
+
+    fn typed(type_name: &str, message: impl Into<String>) -> Self {
+        let type_name = type_name.to_owned();
+        Self(
+            ApplicationFailure::builder(message.into())
+                .type_name(type_name)
+                .non_retryable(true)
+                .build(),
+        )
+    }
+
+    /// Type of the failure.
+    pub fn type_name(&self) -> &str {
+        self.0.type_name().unwrap_or_default()
+    }
+
+    /// What went wrong and what to do, without the type.
+    pub fn message(&self) -> String {
+        self.0.source_error().to_string()
+    }
+
+    pub(crate) fn into_application_failure(self) -> ApplicationFailure {
+        self.0
+    }
+}
+
+impl std::fmt::Display for AgentFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.type_name(), self.message())
+    }
+}
+
+impl std::error::Error for AgentFailure {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+impl From<CallFailure> for AgentFailure {
+    fn from(failure: CallFailure) -> Self {
+        Self(failure.into())
+    }
+}
+
+impl From<OpenError> for AgentFailure {
+    fn from(error: OpenError) -> Self {
+        Self(error.into())
+    }
+}

@@ -1,0 +1,159 @@
+//! What goes into the workflow and comes out of it, as JSON.
+
+use notekeeper_contract::ChatMessage;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::MemorySettings;
+
+/// Input of an agent workflow.
+///
+/// `{}` is a valid input: the empty namespace, one memory with all defaults, the worker's default
+/// model. An unknown key is an error, so that a misspelt setting is noticed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AgentInput {
+    /// The tenant, for [`AgentWorkflow`](crate::AgentWorkflow), whose resolver answers with it.
+    pub namespace: String,
+    /// Anything that another workflow type's resolver needs.
+    pub attributes: Value,
+    /// The memories; one with all defaults where none are given.
+    pub memories: Vec<MemorySettings>,
+    /// Instructions of the application; the memories' guidance follows them.
+    pub instructions: String,
+    /// Which of the worker's models answers.
+    pub model: String,
+    /// Longest single attempt of a model request, in milliseconds.
+    pub model_start_to_close_ms: u64,
+    /// Longest time of a model request with all retries, in milliseconds.
+    pub model_schedule_to_close_ms: u64,
+    /// Further tools: activities of the application.
+    pub tools: Vec<ApplicationTool>,
+    /// Most model requests for one message; a message that needs more fails.
+    pub max_requests_per_message: u32,
+    /// Events of history after which the run continues as new, besides Temporal's own suggestion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub continue_as_new_events: Option<u32>,
+    /// What the run before this one hands over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<Resumed>,
+}
+
+impl Default for AgentInput {
+    fn default() -> Self {
+        Self {
+            namespace: String::new(),
+            attributes: Value::Null,
+            memories: vec![MemorySettings::default()],
+            instructions: String::new(),
+            model: "default".to_owned(),
+            model_start_to_close_ms: 2 * 60_000,
+            model_schedule_to_close_ms: 10 * 60_000,
+            tools: Vec::new(),
+            max_requests_per_message: 50,
+            continue_as_new_events: None,
+            resumed: None,
+        }
+    }
+}
+
+/// A tool that an activity of the application carries out. The activity gets
+/// `{arguments, scope, operation}` and answers any JSON.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ApplicationTool {
+    /// Name, as the model sees it.
+    pub name: String,
+    /// What it does, for the model.
+    pub description: String,
+    /// JSON Schema of its arguments.
+    pub parameters: Value,
+    /// What kind of tool it is, such as `file_reader`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Activity type to schedule.
+    pub activity: String,
+    /// Task queue of the activity; the workflow's own where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_queue: Option<String>,
+    /// Longest single attempt, in milliseconds.
+    #[serde(default = "tool_start_to_close_ms")]
+    pub start_to_close_ms: u64,
+    /// Longest time with all retries, in milliseconds.
+    #[serde(default = "tool_schedule_to_close_ms")]
+    pub schedule_to_close_ms: u64,
+}
+
+fn tool_start_to_close_ms() -> u64 {
+    60_000
+}
+
+fn tool_schedule_to_close_ms() -> u64 {
+    5 * 60_000
+}
+
+/// What a run hands over when it continues as new. Snapshots are not among it: they are loaded
+/// afresh.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Resumed {
+    /// The scope hash of the run before; another one ends the run as `ScopeChanged`.
+    pub scope_hash: String,
+    /// The conversation so far.
+    pub transcript: Vec<ChatMessage>,
+    /// Messages answered so far.
+    pub turns: u64,
+    /// Snapshot loads skipped so far.
+    #[serde(default)]
+    pub skipped_snapshots: u64,
+    /// Latest replies to messages with an id, oldest first.
+    #[serde(default)]
+    pub answered: Vec<(String, Reply)>,
+    /// Whether the conversation was asked to close.
+    #[serde(default)]
+    pub closing: bool,
+}
+
+/// Argument of the update `send_message`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SendMessage {
+    /// What the user says; not empty, no NUL.
+    pub text: String,
+    /// Identity of the message, for callers that may send it again after the run continued as
+    /// new: the same id is answered once. Temporal's own update id covers one run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+}
+
+/// Result of the update `send_message`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reply {
+    /// The model's answer.
+    pub text: String,
+    /// Model requests that it took.
+    pub requests: u32,
+    /// Requests that went out without a memory block because the store failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<MemorySkip>,
+}
+
+/// A snapshot load that was skipped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemorySkip {
+    /// Which model request of the message, from 1.
+    pub request: u32,
+    /// Which of the input's memories, from 0.
+    pub memory: usize,
+    /// Type of the store's failure.
+    pub error_type: String,
+}
+
+/// Result of a closed conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentOutput {
+    /// Messages answered, in all runs.
+    pub turns: u64,
+    /// Messages in the transcript.
+    pub messages: usize,
+}

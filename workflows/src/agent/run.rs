@@ -1,0 +1,191 @@
+//! The run of an agent workflow, and its update.
+
+use notekeeper_contract::{Argument, FailureType};
+use temporalio_workflow::{
+    ContinueAsNewOptions, WorkflowContext, WorkflowResult, WorkflowTermination,
+};
+
+use super::{
+    Agent, AgentFailure, AgentHost, AgentInput, AgentOutput, Reply, Resumed, SendMessage, turn,
+};
+
+/// Runs until the conversation is closed, or continues as new where the history has grown.
+///
+/// # Errors
+///
+/// A typed failure where the input can't be used; otherwise only cancellation and
+/// continue-as-new end a run this way.
+pub async fn run<W: AgentHost>(
+    ctx: &mut WorkflowContext<W>,
+    continue_as_new: impl Fn(&WorkflowContext<W>, AgentInput) -> WorkflowTermination,
+) -> WorkflowResult<AgentOutput> {
+    if let Some(failure) = ctx.state_mut(|host| refused_input(host.agent_mut())) {
+        return Err(failure.into_application_failure().into());
+    }
+    let waiting = ctx.clone();
+    ctx.wait_condition(move |host: &W| {
+        let agent = host.agent();
+        (agent.closing || agent.continuing || history_has_grown(&waiting, agent))
+            && waiting.all_handlers_finished()
+    })
+    .await?;
+    let (output, next) = ctx.state(|host| (output(host.agent()), next_input(host.agent())));
+    match next {
+        Some(next) => Err(continue_as_new(ctx, next)),
+        None => Ok(output),
+    }
+}
+
+/// Ends a run by continuing it with `input`.
+pub fn continue_with<W>(ctx: &WorkflowContext<W>, input: AgentInput) -> WorkflowTermination
+where
+    W: temporalio_workflow::__private::macros::WorkflowImplementation,
+    <W::Run as temporalio_workflow::common::WorkflowDefinition>::Input: From<AgentInput>,
+{
+    match ctx.continue_as_new(input.into(), ContinueAsNewOptions::default()) {
+        Err(termination) => termination,
+    }
+}
+
+fn refused_input(agent: &mut Agent) -> Option<AgentFailure> {
+    match &mut agent.setup {
+        Ok(_) => None,
+        Err(failure) => failure.take(),
+    }
+}
+
+fn history_has_grown<W>(ctx: &WorkflowContext<W>, agent: &Agent) -> bool {
+    let limit = agent
+        .setup
+        .as_ref()
+        .ok()
+        .and_then(|setup| setup.input.continue_as_new_events);
+    ctx.continue_as_new_suggested() || limit.is_some_and(|events| ctx.history_length() >= events)
+}
+
+fn output(agent: &Agent) -> AgentOutput {
+    AgentOutput {
+        turns: agent.turns,
+        messages: agent.transcript.messages().len(),
+    }
+}
+
+/// The input of the next run; `None` where the conversation is closed.
+fn next_input(agent: &Agent) -> Option<AgentInput> {
+    let setup = agent.setup.as_ref().ok().filter(|_| !agent.closing)?;
+    let resumed = Resumed {
+        scope_hash: setup.session.scope_hash(),
+        transcript: agent.transcript(),
+        turns: agent.turns,
+        skipped_snapshots: agent.skipped_snapshots,
+        answered: agent.answered.to_vec(),
+        closing: agent.closing,
+    };
+    Some(AgentInput {
+        resumed: Some(resumed),
+        ..setup.input.clone()
+    })
+}
+
+/// Decides whether a message is taken. A refused one leaves no trace in the history; the sender
+/// may send it again where the text says so.
+///
+/// # Errors
+///
+/// What is wrong with the message, or why none is taken now.
+pub fn admit(agent: &Agent, message: &Argument<SendMessage>) -> Result<(), AgentFailure> {
+    let refuse = |why: String| Err(AgentFailure::new(FailureType::InvalidArgument, why));
+    let message = match message.as_decoded() {
+        Ok(message) => message,
+        Err(error) => return refuse(format!("message: {error}")),
+    };
+    if message.text.trim().is_empty() {
+        return refuse("message: `text` is empty".to_owned());
+    }
+    if message.text.contains('\0') {
+        return refuse("message: `text` contains a NUL character (U+0000)".to_owned());
+    }
+    if message
+        .id
+        .as_ref()
+        .is_some_and(|id| id.is_empty() || id.len() > 200)
+    {
+        return refuse("message: `id` must have 1 to 200 bytes".to_owned());
+    }
+    if agent.closing {
+        return Err(AgentFailure::new(
+            FailureType::Unsupported,
+            "the conversation is closed",
+        ));
+    }
+    if agent.continuing {
+        return Err(AgentFailure::new(
+            FailureType::Unavailable,
+            "the conversation is continuing as a new run; send the message again",
+        ));
+    }
+    if let Err(Some(failure)) = &agent.setup {
+        return refuse(failure.to_string());
+    }
+    Ok(())
+}
+
+/// Answers one message. Messages are served in the order of their arrival, one at a time.
+///
+/// # Errors
+///
+/// [`AgentFailure`]; the conversation stays usable after it.
+pub async fn send_message<W: AgentHost>(
+    ctx: &mut WorkflowContext<W>,
+    message: Argument<SendMessage>,
+) -> Result<Reply, AgentFailure> {
+    let message = message
+        .decoded()
+        .map_err(|error| AgentFailure::new(FailureType::InvalidArgument, error.to_string()))?;
+    let growth = ctx.clone();
+    let ticket = ctx.state_mut(|host| {
+        let agent = host.agent_mut();
+        agent.continuing |= history_has_grown(&growth, agent);
+        agent.queue.take_ticket()
+    });
+    let up = ctx
+        .wait_condition(|host: &W| host.agent().queue.is_up(ticket))
+        .await;
+    let result = match up {
+        Ok(()) => answer(ctx, &message).await,
+        Err(_) => Err(AgentFailure::new(
+            FailureType::Unavailable,
+            "the workflow was cancelled",
+        )),
+    };
+    ctx.state_mut(|host| {
+        let agent = host.agent_mut();
+        agent.queue.done();
+        agent.continuing |= history_has_grown(&growth, agent);
+    });
+    result
+}
+
+async fn answer<W: AgentHost>(
+    ctx: &WorkflowContext<W>,
+    message: &SendMessage,
+) -> Result<Reply, AgentFailure> {
+    let known = ctx.state(|host| {
+        message
+            .id
+            .as_ref()
+            .and_then(|id| host.agent().answered.get(id).cloned())
+    });
+    if let Some(reply) = known {
+        return Ok(reply);
+    }
+    let reply = turn::take_turn(ctx, &message.text).await?;
+    ctx.state_mut(|host| {
+        let agent = host.agent_mut();
+        agent.turns += 1;
+        if let Some(id) = &message.id {
+            agent.answered.keep(id.clone(), reply.clone());
+        }
+    });
+    Ok(reply)
+}

@@ -1,0 +1,133 @@
+//! The tool calls of one response: of the memories, and of the application.
+
+use notekeeper_contract::{ChatMessage, FailureType, ToolInput};
+use serde_json::Value;
+use temporalio_common_wasm::{
+    UntypedActivity,
+    data_converters::{
+        GenericPayloadConverter as _, RawValue, SerializationContext, SerializationContextData,
+        WorkflowSerializationContext,
+    },
+};
+use temporalio_workflow::WorkflowContext;
+
+use super::{AgentFailure, AgentHost, ApplicationTool, state::Setup, turn::push};
+use crate::{CallFailure, StepCall, settings::activity_options};
+
+/// Text and whether it tells of an error.
+type Told = (String, bool);
+
+/// Carries out the calls one after the other, in the model's order: later ones may rest on
+/// earlier ones. Each gets its result into the transcript. The first failure ends it; the calls
+/// that are still open then are closed with an error.
+pub(super) async fn carry_out<W: AgentHost>(
+    ctx: &WorkflowContext<W>,
+    setup: &Setup,
+    calls: &[StepCall],
+) -> Result<(), AgentFailure> {
+    let mut failed = None;
+    for call in calls {
+        let (content, is_error) = match &failed {
+            Some(_) => (
+                "not carried out, because an earlier call failed".to_owned(),
+                true,
+            ),
+            None => match carry_out_one(ctx, setup, call).await {
+                Ok(told) => told,
+                Err(failure) => {
+                    let told = (format!("the tool failed: {}", failure.type_name()), true);
+                    failed = Some(failure);
+                    told
+                }
+            },
+        };
+        let tool_call_id = call.call.id.clone();
+        push(
+            ctx,
+            ChatMessage::Tool {
+                tool_call_id,
+                content,
+                is_error,
+            },
+        );
+    }
+    failed.map_or(Ok(()), |failure| Err(failure.into()))
+}
+
+async fn carry_out_one<W: AgentHost>(
+    ctx: &WorkflowContext<W>,
+    setup: &Setup,
+    call: &StepCall,
+) -> Result<Told, CallFailure> {
+    let name = &call.call.name;
+    if let Some(memory) = setup.memories.iter().find(|memory| memory.owns_tool(name)) {
+        return match memory.call_tool(ctx, call).await {
+            Ok(result) => Ok((result.content, result.refused.is_some())),
+            Err(failure) if failure.failure_type() == Some(FailureType::OperationConflict) => Ok((
+                "this call's id was already used for another change; make the change with a \
+                     new call"
+                    .to_owned(),
+                true,
+            )),
+            Err(failure) => Err(failure),
+        };
+    }
+    match setup.tools.iter().find(|tool| tool.name == *name) {
+        Some(tool) => call_application(ctx, setup, tool, call).await,
+        None => Ok((
+            "there is no such tool; use one of those offered".to_owned(),
+            true,
+        )),
+    }
+}
+
+/// Runs an application's tool on the first memory's scope.
+async fn call_application<W: AgentHost>(
+    ctx: &WorkflowContext<W>,
+    setup: &Setup,
+    tool: &ApplicationTool,
+    call: &StepCall,
+) -> Result<Told, CallFailure> {
+    let unusable = |what: String| CallFailure::new(FailureType::Unsupported, what);
+    let memory = setup
+        .memories
+        .first()
+        .ok_or_else(|| unusable("there is no memory".to_owned()))?;
+    let operation = call
+        .operation(memory.scope())
+        .map_err(|error| unusable(error.to_string()))?;
+    let arguments = call.call.arguments.clone();
+    let input = ToolInput {
+        arguments,
+        scope: memory.scope_ref(),
+        operation,
+    };
+    let converter = ctx.payload_converter().clone();
+    let data = SerializationContextData::Workflow(WorkflowSerializationContext::new());
+    let conversion = SerializationContext::new(&data, &converter);
+    let payloads = converter
+        .to_payloads(&conversion, &input)
+        .map_err(|error| unusable(format!("arguments can't be encoded: {error}")))?;
+    let options = activity_options(
+        setup.session.next_activity_id(),
+        tool.task_queue.clone(),
+        tool.start_to_close_ms,
+        tool.schedule_to_close_ms,
+    );
+    let activity = UntypedActivity::new(tool.activity.as_str());
+    let result = ctx
+        .execute_activity(activity, RawValue::new(payloads), options)
+        .await?;
+    let answer: Value = converter
+        .from_payloads(&conversion, result.payloads)
+        .map_err(|_| unusable("the tool's result is not one JSON value".to_owned()))?;
+    Ok((text(answer), false))
+}
+
+/// What the model reads of a tool's result: a string as it is, anything else as JSON.
+fn text(answer: Value) -> String {
+    match answer {
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
+}

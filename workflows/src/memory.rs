@@ -1,0 +1,116 @@
+//! Memories: handles on one scope of one store.
+
+mod snapshot;
+mod tools;
+
+use std::{cell::RefCell, rc::Rc};
+
+use notekeeper_contract::{ChatToolDefinition, FailureType, ScopeRef};
+use notekeeper_domain::{Scope, memory_tools};
+
+pub use snapshot::Snapshot;
+pub(crate) use snapshot::load_snapshots;
+pub use tools::ToolResult;
+
+use crate::{CallFailure, MemorySettings, Session};
+
+/// A handle on the notebook of one scope.
+///
+/// It loads the block for the next model request, offers the memory tools, and carries out the
+/// model's calls of them. Clones are the same handle.
+#[derive(Clone)]
+pub struct Memory {
+    inner: Rc<Inner>,
+}
+
+struct Inner {
+    session: Session,
+    settings: MemorySettings,
+    scope: Scope,
+    guidance: Option<String>,
+    held: RefCell<Option<Held>>,
+}
+
+/// The block that the last snapshot brought.
+#[derive(Clone)]
+struct Held {
+    digest: String,
+    /// Missing where blocks are delivered by reference.
+    text: Option<String>,
+}
+
+impl Memory {
+    pub(crate) fn new(session: Session, settings: MemorySettings, scope: Scope) -> Self {
+        let guidance = settings.rendered_guidance();
+        let held = RefCell::new(None);
+        Self {
+            inner: Rc::new(Inner {
+                session,
+                settings,
+                scope,
+                guidance,
+                held,
+            }),
+        }
+    }
+
+    /// The settings that the memory was opened with.
+    pub fn settings(&self) -> &MemorySettings {
+        &self.inner.settings
+    }
+
+    /// Whose notes these are.
+    pub fn scope(&self) -> &Scope {
+        &self.inner.scope
+    }
+
+    /// Whose notes these are, as payloads name it.
+    pub fn scope_ref(&self) -> ScopeRef {
+        ScopeRef::from(&self.inner.scope)
+    }
+
+    /// Trusted usage guidance for the model's instructions; `None` where the settings want none.
+    /// It is the same in every request of a run.
+    pub fn guidance(&self) -> Option<&str> {
+        self.inner.guidance.as_deref()
+    }
+
+    /// The memory tools, for the model request.
+    pub fn tools(&self) -> Vec<ChatToolDefinition> {
+        memory_tools(&self.inner.settings.prefix)
+            .into_iter()
+            .map(Into::into)
+            .collect()
+    }
+
+    /// Forgets which block is held, so that the next snapshot comes whole. For callers whose
+    /// model activity answered that a referenced block is not kept any more.
+    pub fn forget_snapshot(&self) {
+        self.inner.held.replace(None);
+    }
+
+    /// Whether a failed snapshot load is skipped rather than handed to the caller. What is wrong
+    /// with the call itself, such as the scope, is never skipped.
+    fn skips(&self, failure: &CallFailure) -> bool {
+        let about_the_call = matches!(
+            failure.failure_type(),
+            Some(
+                FailureType::InvalidArgument
+                    | FailureType::InvalidScope
+                    | FailureType::ScopeChanged
+                    | FailureType::ScopeRefused
+            )
+        );
+        self.inner.settings.injection_errors == crate::InjectionErrors::Ignore
+            && !failure.is_cancelled()
+            && !about_the_call
+    }
+}
+
+impl std::fmt::Debug for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Memory")
+            .field("scope", &self.inner.scope)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,227 @@
+//! Snapshots: the block for the next model request.
+
+use std::future::Future;
+
+use futures::future::join_all;
+use notekeeper_contract::{
+    Delivery, LoadSnapshot, LoadSnapshotInput, LoadSnapshotOutput, MemoryBlock, RenderOptions,
+    SnapshotAnswer, SnapshotRequest,
+};
+use notekeeper_domain as domain;
+use temporalio_workflow::{ActivityExecutionError, ActivityOptions, WorkflowContext};
+
+use super::{Held, Memory};
+use crate::CallFailure;
+
+/// What a snapshot load came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Snapshot {
+    /// A block to place in the next model request, and in no other.
+    Block(MemoryBlock),
+    /// Nothing to show: injection is off, nothing is stored, or the guidance fills the budget.
+    Empty,
+    /// The store failed and the settings ignore that.
+    Skipped {
+        /// Type of the failure.
+        error_type: String,
+    },
+}
+
+impl Memory {
+    /// Loads the block for the next model request.
+    ///
+    /// A block that is still the one held costs a digest in the history, not its text.
+    ///
+    /// # Errors
+    ///
+    /// The activity's failure: always where it is about the call itself, such as an invalid
+    /// scope; of the store only under [`InjectionErrors::Raise`](crate::InjectionErrors::Raise).
+    pub fn snapshot<'c, W>(
+        &'c self,
+        ctx: &'c WorkflowContext<W>,
+    ) -> impl Future<Output = Result<Snapshot, CallFailure>> + 'c {
+        let loads = load_snapshots(std::slice::from_ref(self), ctx);
+        async move { Ok(loads.await?.pop().unwrap_or(Snapshot::Empty)) }
+    }
+
+    fn request(&self) -> SnapshotRequest {
+        let settings = self.settings();
+        SnapshotRequest {
+            store: settings.store.clone(),
+            scope: self.scope_ref(),
+            held_digest: self
+                .inner
+                .held
+                .borrow()
+                .as_ref()
+                .map(|held| held.digest.clone()),
+            delivery: settings.delivery.unwrap_or_default(),
+            render: RenderOptions {
+                max_tokens: settings.max_tokens,
+                guidance_chars: self.guidance().map_or(0, |text| text.chars().count()),
+                max_lines: settings.max_lines,
+                max_memory_size: settings.max_memory_size,
+                heading: settings.heading.clone(),
+                reader: settings.tool_name(domain::READ_MEMORY),
+                searcher: settings.tool_name(domain::SEARCH_MEMORY),
+                location: None,
+            },
+        }
+    }
+
+    /// Takes in an answer. `Err` says what makes it impossible.
+    fn accept(&self, answer: SnapshotAnswer) -> Result<Result<Snapshot, CallFailure>, String> {
+        match answer {
+            SnapshotAnswer::Block { digest, text, .. } => {
+                let held = Held { digest, text };
+                let block = self.block(&held)?;
+                self.inner.held.replace(Some(held));
+                Ok(Ok(Snapshot::Block(block)))
+            }
+            SnapshotAnswer::Unchanged { digest } => {
+                let held = self.inner.held.borrow();
+                match &*held {
+                    Some(held) if held.digest == digest => {
+                        Ok(Ok(Snapshot::Block(self.block(held)?)))
+                    }
+                    _ => Err("snapshot is `unchanged` from a block that is not held".to_owned()),
+                }
+            }
+            SnapshotAnswer::Empty { .. } => {
+                self.inner.held.replace(None);
+                Ok(Ok(Snapshot::Empty))
+            }
+            SnapshotAnswer::Error {
+                error_type,
+                message,
+            } => Ok(self.settle(CallFailure::named(error_type, message))),
+        }
+    }
+
+    fn block(&self, held: &Held) -> Result<MemoryBlock, String> {
+        match self.settings().delivery.unwrap_or_default() {
+            Delivery::Inline => match &held.text {
+                Some(text) => Ok(MemoryBlock::Inline {
+                    scope: self.scope_ref(),
+                    text: text.clone(),
+                }),
+                None => Err("snapshot asked for inline came without its text".to_owned()),
+            },
+            Delivery::Reference => Ok(MemoryBlock::Reference {
+                store: self.settings().store.clone(),
+                scope: self.scope_ref(),
+                digest: held.digest.clone(),
+            }),
+        }
+    }
+
+    /// A failure as this memory's settings want it.
+    fn settle(&self, failure: CallFailure) -> Result<Snapshot, CallFailure> {
+        if self.skips(&failure) {
+            Ok(Snapshot::Skipped {
+                error_type: failure.type_name().to_owned(),
+            })
+        } else {
+            Err(failure)
+        }
+    }
+}
+
+/// Loads the blocks of several memories, in their order: one activity for each store and way of
+/// running, all at once.
+pub(crate) fn load_snapshots<'c, W>(
+    memories: &'c [Memory],
+    ctx: &'c WorkflowContext<W>,
+) -> impl Future<Output = Result<Vec<Snapshot>, CallFailure>> + 'c {
+    let mut groups: Vec<(ActivityOptions, Vec<usize>)> = Vec::new();
+    let mut heads: Vec<&Memory> = Vec::new();
+    for (index, memory) in memories.iter().enumerate() {
+        if !memory.settings().inject_memory {
+            continue;
+        }
+        match heads.iter().position(|head| shares_activity(head, memory)) {
+            Some(group) => groups[group].1.push(index),
+            None => {
+                heads.push(memory);
+                groups.push((options(memory), vec![index]));
+            }
+        }
+    }
+    let calls: Vec<_> = groups
+        .into_iter()
+        .map(|(options, members)| {
+            let requests = members
+                .iter()
+                .map(|&index| memories[index].request())
+                .collect();
+            let input = LoadSnapshotInput { memories: requests };
+            let call = ctx.execute_activity(LoadSnapshot, input, options);
+            async move { (members, call.await) }
+        })
+        .collect();
+    async move {
+        let mut snapshots = vec![Snapshot::Empty; memories.len()];
+        for (members, result) in join_all(calls).await {
+            for (index, snapshot) in settle_group(memories, members, result, ctx).await? {
+                snapshots[index] = snapshot;
+            }
+        }
+        Ok(snapshots)
+    }
+}
+
+fn shares_activity(one: &Memory, other: &Memory) -> bool {
+    let (one, other) = (one.settings(), other.settings());
+    one.store == other.store
+        && one.activities == other.activities
+        && one.injection_errors == other.injection_errors
+}
+
+fn options(memory: &Memory) -> ActivityOptions {
+    let activities = &memory.settings().activities;
+    let id = memory.inner.session.next_activity_id();
+    match memory.settings().injection_errors {
+        crate::InjectionErrors::Ignore => {
+            activities.options_within(id, activities.snapshot_give_up_ms)
+        }
+        crate::InjectionErrors::Raise => activities.options(id),
+    }
+}
+
+async fn settle_group<W>(
+    memories: &[Memory],
+    members: Vec<usize>,
+    result: Result<LoadSnapshotOutput, ActivityExecutionError>,
+    ctx: &WorkflowContext<W>,
+) -> Result<Vec<(usize, Snapshot)>, CallFailure> {
+    let output = match result {
+        Ok(output) if output.snapshots.len() == members.len() => output,
+        Ok(_) => return fail_task(ctx, "snapshot answers don't match the requests").await,
+        // A result that can't be read is a bug on one side or the other: no turn may go on
+        // without the memory that was there.
+        Err(error @ ActivityExecutionError::Serialization(_)) => {
+            return fail_task(ctx, &error.to_string()).await;
+        }
+        Err(error) => {
+            let failure = CallFailure::from(error);
+            return members
+                .into_iter()
+                .map(|index| Ok((index, memories[index].settle(failure.clone())?)))
+                .collect();
+        }
+    };
+    let mut settled = Vec::with_capacity(members.len());
+    for (index, answer) in members.into_iter().zip(output.snapshots) {
+        match memories[index].accept(answer) {
+            Ok(snapshot) => settled.push((index, snapshot?)),
+            Err(bug) => return fail_task(ctx, &bug).await,
+        }
+    }
+    Ok(settled)
+}
+
+/// Fails the workflow task: a bug that a fixed worker may replay past, never an empty block.
+async fn fail_task<W, T>(ctx: &WorkflowContext<W>, bug: &str) -> T {
+    ctx.force_task_fail(bug.to_owned());
+    std::future::pending().await
+}

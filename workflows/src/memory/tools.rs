@@ -1,0 +1,248 @@
+//! The model's calls of the memory tools.
+
+use std::future::Future;
+
+use notekeeper_contract::{
+    DeleteMemory, DeleteMemoryInput, Outcome, ReadMemory, ReadMemoryInput, Refused, SearchMemory,
+    SearchMemoryInput, WriteMemory, WriteMemoryInput,
+};
+use notekeeper_domain as domain;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+use temporalio_workflow::WorkflowContext;
+
+use super::Memory;
+use crate::{CallFailure, StepCall};
+
+/// Largest arguments of one tool call, in bytes of their JSON. Temporal refuses payloads over
+/// 2 MiB by failing the workflow task again and again; half of that leaves room for a codec.
+const ARGUMENT_BYTES_MAX: usize = 1024 * 1024;
+
+/// What a tool call came to, for the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolResult {
+    /// Text for the model.
+    pub content: String,
+    /// Why the call was refused; `None` where it was done.
+    pub refused: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WriteArguments {
+    content: String,
+    #[serde(default = "main_note")]
+    file: String,
+    #[serde(default)]
+    old_text: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileArguments {
+    file: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SearchArguments {
+    query: String,
+}
+
+fn main_note() -> String {
+    domain::MAIN_NOTE.to_owned()
+}
+
+/// A tool call that is ready to be scheduled.
+enum Request {
+    Write(WriteMemoryInput),
+    Read(ReadMemoryInput),
+    Delete(DeleteMemoryInput),
+    Search(SearchMemoryInput),
+}
+
+impl Memory {
+    /// Whether `name` is one of this memory's tools.
+    pub fn owns_tool(&self, name: &str) -> bool {
+        self.tool_of(name).is_some()
+    }
+
+    /// Carries out one tool call of the model. What the model can correct comes back as a refused
+    /// result, whether workflow code or the activity found it.
+    ///
+    /// # Errors
+    ///
+    /// The activity's failure. `OperationConflict` says that the call's id was used with other
+    /// arguments; the workflow may go on and tell the model.
+    pub fn call_tool<'c, W>(
+        &'c self,
+        ctx: &'c WorkflowContext<W>,
+        call: &StepCall,
+    ) -> impl Future<Output = Result<ToolResult, CallFailure>> + 'c {
+        let planned = self.plan(call).map(|request| {
+            let id = self.inner.session.next_activity_id();
+            self.schedule(ctx, request, id)
+        });
+        async move {
+            match planned {
+                Ok(scheduled) => scheduled.await,
+                Err(refused) => Ok(ToolResult::refused(refused)),
+            }
+        }
+    }
+
+    fn tool_of(&self, name: &str) -> Option<&'static str> {
+        [
+            domain::WRITE_MEMORY,
+            domain::READ_MEMORY,
+            domain::DELETE_MEMORY,
+            domain::SEARCH_MEMORY,
+        ]
+        .into_iter()
+        .find(|tool| self.settings().tool_name(tool) == name)
+    }
+
+    fn plan(&self, step_call: &StepCall) -> Result<Request, Refused> {
+        let call = &step_call.call;
+        let settings = self.settings();
+        let (store, scope) = (settings.store.clone(), self.scope_ref());
+        let operation = step_call
+            .operation(self.scope())
+            .map_err(|e| invalid_arguments(&e.to_string()))?;
+        match self.tool_of(&call.name) {
+            Some(domain::WRITE_MEMORY) => {
+                let arguments: WriteArguments = arguments(&call.arguments)?;
+                Ok(Request::Write(WriteMemoryInput {
+                    store,
+                    scope,
+                    operation: Some(operation),
+                    content: arguments.content,
+                    file: arguments.file,
+                    old_text: arguments.old_text,
+                    expected_version: None,
+                    max_memory_size: settings.max_memory_size,
+                }))
+            }
+            Some(domain::READ_MEMORY) => {
+                let FileArguments { file } = arguments(&call.arguments)?;
+                let max_memory_size = settings.max_memory_size;
+                Ok(Request::Read(ReadMemoryInput {
+                    store,
+                    scope,
+                    file,
+                    max_memory_size,
+                }))
+            }
+            Some(domain::DELETE_MEMORY) => {
+                let FileArguments { file } = arguments(&call.arguments)?;
+                Ok(Request::Delete(DeleteMemoryInput {
+                    store,
+                    scope,
+                    operation: Some(operation),
+                    file,
+                    expected_version: None,
+                }))
+            }
+            Some(domain::SEARCH_MEMORY) => {
+                let SearchArguments { query } = arguments(&call.arguments)?;
+                Ok(Request::Search(SearchMemoryInput {
+                    store,
+                    scope,
+                    query,
+                    max_search_results: settings.max_search_results,
+                    max_search_result_chars: settings.max_search_result_chars,
+                    max_search_files: settings.max_search_files,
+                    max_memory_size: settings.max_memory_size,
+                }))
+            }
+            _ => Err(Refused {
+                reason: "unknown_tool".to_owned(),
+                message: "there is no such tool; use one of those offered".to_owned(),
+            }),
+        }
+    }
+
+    async fn schedule<W>(
+        &self,
+        ctx: &WorkflowContext<W>,
+        request: Request,
+        activity_id: String,
+    ) -> Result<ToolResult, CallFailure> {
+        let options = self.settings().activities.options(activity_id);
+        let reader = self.settings().tool_name(domain::READ_MEMORY);
+        let _ = reader;
+        match request {
+            Request::Write(input) => told(
+                ctx.execute_activity(WriteMemory, input, options).await?,
+                |done| json_text(&done),
+            ),
+            Request::Read(input) => {
+                let max = input.max_memory_size;
+                told(
+                    ctx.execute_activity(ReadMemory, input, options).await?,
+                    |done| {
+                        let _ = max;
+                        done.content
+                    },
+                )
+            }
+            Request::Delete(input) => told(
+                ctx.execute_activity(DeleteMemory, input, options).await?,
+                |done| json_text(&done),
+            ),
+            Request::Search(input) => told(
+                ctx.execute_activity(SearchMemory, input, options).await?,
+                |done| json_text(&done),
+            ),
+        }
+    }
+}
+
+impl ToolResult {
+    fn refused(refused: Refused) -> Self {
+        Self {
+            content: refused.message,
+            refused: Some(refused.reason),
+        }
+    }
+}
+
+fn told<T>(outcome: Outcome<T>, text: impl FnOnce(T) -> String) -> Result<ToolResult, CallFailure> {
+    Ok(match outcome {
+        Outcome::Ok(done) => ToolResult {
+            content: text(done),
+            refused: None,
+        },
+        Outcome::Refused(refused) => ToolResult::refused(refused),
+    })
+}
+
+fn json_text(done: &impl serde::Serialize) -> String {
+    serde_json::to_string(done).unwrap_or_default()
+}
+
+/// Reads the arguments of a call. Some models give them as JSON text inside a string.
+fn arguments<T: DeserializeOwned>(given: &Value) -> Result<T, Refused> {
+    let text = match given {
+        Value::String(text) => text.clone(),
+        Value::Null => "{}".to_owned(),
+        other => other.to_string(),
+    };
+    if text.len() > ARGUMENT_BYTES_MAX {
+        return Err(Refused {
+            reason: "too_large".to_owned(),
+            message: format!(
+                "the arguments have {} bytes, {ARGUMENT_BYTES_MAX} are allowed; write less at once",
+                text.len()
+            ),
+        });
+    }
+    serde_json::from_str(&text).map_err(|error| invalid_arguments(&error.to_string()))
+}
+
+fn invalid_arguments(what: &str) -> Refused {
+    Refused {
+        reason: "invalid_arguments".to_owned(),
+        message: format!("the arguments don't fit the tool's schema: {what}"),
+    }
+}

@@ -1,0 +1,223 @@
+//! Settings of a memory, with the defaults that its users know.
+
+use std::time::Duration;
+
+use notekeeper_contract::{DEFAULT_STORE, Delivery, MEMORY_TASK_QUEUE};
+use notekeeper_domain as domain;
+use serde::{Deserialize, Serialize};
+use temporalio_workflow::{ActivityCloseTimeouts, ActivityOptions, RetryPolicy};
+
+/// How one memory behaves. Every field has a default, also in JSON; an unknown key is an error.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MemorySettings {
+    /// Which of the worker's stores keeps the notes.
+    pub store: String,
+    /// Storage segment inside the namespace; the model never sees it.
+    pub agent_name: String,
+    /// Heading over guidance and block; empty for none.
+    pub heading: String,
+    /// Whether blocks are placed in model requests. With `false` prompts stay cache-stable and
+    /// the model fetches memory with its tools.
+    pub inject_memory: bool,
+    /// Budget of guidance and block together, in tokens of four characters.
+    pub max_tokens: usize,
+    /// Most lines of `MEMORY.md` in a block.
+    pub max_lines: usize,
+    /// Bound of one note for reads, searches and writes, in characters.
+    pub max_memory_size: usize,
+    /// Most matches of one search.
+    pub max_search_results: usize,
+    /// Most characters of file names and snippets of one search together.
+    pub max_search_result_chars: usize,
+    /// Most notes that one search examines.
+    pub max_search_files: usize,
+    /// What a store failure during injection does.
+    pub injection_errors: InjectionErrors,
+    /// Usage guidance for the instructions: ours where none is given, none where it is empty.
+    pub guidance: Option<String>,
+    /// Put before tool names as `{prefix}_`; empty for none.
+    pub prefix: String,
+    /// How blocks come back. Where none is given, handles take them inline and `AgentWorkflow`
+    /// by reference.
+    pub delivery: Option<Delivery>,
+    /// Where and how long activities run.
+    pub activities: ActivitySettings,
+}
+
+impl Default for MemorySettings {
+    fn default() -> Self {
+        Self {
+            store: DEFAULT_STORE.to_owned(),
+            agent_name: domain::AGENT_NAME_DEFAULT.to_owned(),
+            heading: String::new(),
+            inject_memory: true,
+            max_tokens: domain::TOKENS_MAX_DEFAULT,
+            max_lines: domain::LINES_MAX_DEFAULT,
+            max_memory_size: domain::NOTE_CHARS_MAX_DEFAULT,
+            max_search_results: domain::SEARCH_RESULTS_MAX_DEFAULT,
+            max_search_result_chars: domain::SEARCH_RESULT_CHARS_MAX_DEFAULT,
+            max_search_files: domain::SEARCH_FILES_MAX_DEFAULT,
+            injection_errors: InjectionErrors::Ignore,
+            guidance: None,
+            prefix: String::new(),
+            delivery: None,
+            activities: ActivitySettings::default(),
+        }
+    }
+}
+
+impl MemorySettings {
+    /// The guidance as it stands in the instructions; `None` where there is none.
+    pub(crate) fn rendered_guidance(&self) -> Option<String> {
+        let chars_max = self.max_tokens.saturating_mul(domain::CHARS_PER_TOKEN);
+        domain::rendered_guidance(self.guidance.as_deref(), &self.heading, chars_max)
+    }
+
+    /// The name of a memory tool as the model sees it.
+    pub(crate) fn tool_name(&self, tool: &str) -> String {
+        if self.prefix.is_empty() {
+            tool.to_owned()
+        } else {
+            format!("{}_{tool}", self.prefix)
+        }
+    }
+
+    /// Names the first setting that is out of bounds.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let positive = [
+            ("max_tokens", self.max_tokens),
+            ("max_memory_size", self.max_memory_size),
+            ("max_search_results", self.max_search_results),
+            ("max_search_result_chars", self.max_search_result_chars),
+            ("max_search_files", self.max_search_files),
+        ];
+        if let Some((name, _)) = positive.iter().find(|(_, value)| *value == 0) {
+            return Err(format!("`{name}` must be at least 1"));
+        }
+        let prefix_fits = self.prefix.len() <= 40
+            && self
+                .prefix
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
+        if !prefix_fits {
+            return Err(
+                "`prefix` must be at most 40 ASCII letters, digits, `_` and `-`".to_owned(),
+            );
+        }
+        self.activities.check()
+    }
+}
+
+/// What a store failure during injection does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InjectionErrors {
+    /// The request goes out without the block; the skip is recorded as data.
+    #[default]
+    Ignore,
+    /// The failure reaches the caller.
+    Raise,
+}
+
+/// Which task queue memory activities are scheduled on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActivityQueue {
+    /// A queue by name, served by activity-only workers.
+    Named(String),
+    /// The workflow's own queue, where they may start eagerly.
+    Workflow,
+}
+
+impl Default for ActivityQueue {
+    fn default() -> Self {
+        Self::Named(MEMORY_TASK_QUEUE.to_owned())
+    }
+}
+
+/// Where and how long activities run. Nothing retries without end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ActivitySettings {
+    /// The task queue.
+    pub queue: ActivityQueue,
+    /// Longest single attempt, in milliseconds: what a task lost in a shutdown costs.
+    pub start_to_close_ms: u64,
+    /// Longest time with all retries, in milliseconds.
+    pub schedule_to_close_ms: u64,
+    /// Longest time of a snapshot load with all retries where injection errors are ignored, in
+    /// milliseconds: what a turn waits for an unreachable store.
+    pub snapshot_give_up_ms: u64,
+}
+
+impl Default for ActivitySettings {
+    fn default() -> Self {
+        Self {
+            queue: ActivityQueue::default(),
+            start_to_close_ms: 10_000,
+            schedule_to_close_ms: 5 * 60_000,
+            snapshot_give_up_ms: 10_000,
+        }
+    }
+}
+
+impl ActivitySettings {
+    fn check(&self) -> Result<(), String> {
+        let times = [
+            ("activities.start_to_close_ms", self.start_to_close_ms),
+            ("activities.schedule_to_close_ms", self.schedule_to_close_ms),
+            ("activities.snapshot_give_up_ms", self.snapshot_give_up_ms),
+        ];
+        match times.iter().find(|(_, value)| *value == 0) {
+            Some((name, _)) => Err(format!("`{name}` must be at least 1")),
+            None => Ok(()),
+        }
+    }
+
+    /// Options for one activity call under this id.
+    pub(crate) fn options(&self, activity_id: String) -> ActivityOptions {
+        self.options_within(activity_id, self.schedule_to_close_ms)
+    }
+
+    /// Options for one activity call that ends within `schedule_to_close_ms`.
+    pub(crate) fn options_within(
+        &self,
+        activity_id: String,
+        schedule_to_close_ms: u64,
+    ) -> ActivityOptions {
+        activity_options(
+            activity_id,
+            match &self.queue {
+                ActivityQueue::Named(name) => Some(name.clone()),
+                ActivityQueue::Workflow => None,
+            },
+            self.start_to_close_ms,
+            schedule_to_close_ms,
+        )
+    }
+}
+
+/// Options with finite timeouts and quick first retries.
+pub(crate) fn activity_options(
+    activity_id: String,
+    task_queue: Option<String>,
+    start_to_close_ms: u64,
+    schedule_to_close_ms: u64,
+) -> ActivityOptions {
+    let timeouts = ActivityCloseTimeouts::ScheduleAndStartToClose {
+        schedule_to_close: Duration::from_millis(schedule_to_close_ms),
+        start_to_close: Duration::from_millis(start_to_close_ms.min(schedule_to_close_ms)),
+    };
+    ActivityOptions::with_close_timeouts(timeouts)
+        .activity_id(activity_id)
+        .maybe_task_queue(task_queue)
+        .retry_policy(
+            RetryPolicy::builder()
+                .initial_interval(Duration::from_millis(200))
+                .backoff_coefficient(2.0)
+                .maximum_interval(Duration::from_secs(10))
+                .build(),
+        )
+        .build()
+}
