@@ -89,6 +89,9 @@ impl InMemoryStore {
         }
         let existed = current.is_some();
         let (text, status) = change(current.map(|note| note.content.as_str()))?;
+        // An edit can make a text that neither the note nor the edit was.
+        text.as_deref()
+            .map_or(Ok(()), |text| check_content("content", text))?;
         let version = text.is_some().then(|| {
             state.last_version += 1;
             Version::new(state.last_version.to_string())

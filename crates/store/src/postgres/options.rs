@@ -15,7 +15,8 @@ const IDENTIFIER_BYTES_MAX: usize = 63;
 /// How to connect to PostgreSQL, and what to wait for how long.
 #[derive(Clone)]
 pub struct PostgresOptions {
-    /// `postgres://user:password@host:port/database`, with the parameters that libpq knows.
+    /// `postgres://user:password@host:port/database`, with the parameters that libpq knows. Where
+    /// `application_name` isn't one of them, it is `notekeeper`.
     pub url: String,
     /// Schema that holds the tables: lower-case ASCII letters, digits and `_`, at most 63
     /// characters, not starting with a digit.
@@ -55,7 +56,13 @@ impl PostgresOptions {
                 "it is no URL of the form `postgres://user@host:port/database`",
             )
         })?;
-        Ok(options.application_name("notekeeper").options([
+        let named = options.get_application_name().is_some();
+        let options = if named {
+            options
+        } else {
+            options.application_name("notekeeper")
+        };
+        Ok(options.options([
             // Quoted, because a valid schema name can be a word of the language.
             ("search_path", format!("\"{}\"", self.schema)),
             (

@@ -6,14 +6,14 @@
 //! first, so it can't be overtaken a second time. Locks are always taken in one order, note
 //! before receipt, so operations can't wait for each other in a circle.
 
-use notekeeper_domain::{Edit, NoteName, Operation, Refusal, Scope, Version};
+use notekeeper_domain::{Edit, NoteName, Operation, Scope, Version};
 use sqlx::{Connection, PgConnection, Row};
 
 use super::{
     fault::Fault,
     receipt::{Outcome, answer, find_receipt, token},
 };
-use crate::{Expected, MutationError, Receipt, ReceiptStatus, StoreError};
+use crate::{Expected, MutationError, Receipt, ReceiptStatus, StoreError, values::check_content};
 
 const LOOK_UP: &str = include_str!("sql/look_up.sql");
 const CREATE_NOTE: &str = include_str!("sql/create_note.sql");
@@ -91,7 +91,7 @@ impl Put<'_> {
         }
         let new = match self.apply(current.as_ref()) {
             Ok(new) => new,
-            Err(refusal) => return Ok(Err(refusal.into())),
+            Err(error) => return Ok(Err(error)),
         };
         match self
             .write(
@@ -141,9 +141,9 @@ impl Put<'_> {
         };
         let new = match self.apply(current.as_ref()) {
             Ok(new) => new,
-            Err(refusal) => {
+            Err(error) => {
                 transaction.rollback().await?;
-                return Ok(Err(refusal.into()));
+                return Ok(Err(error));
             }
         };
         match self.update(&mut transaction, &new, version).await {
@@ -193,24 +193,27 @@ impl Put<'_> {
         }
     }
 
-    fn apply(&self, current: Option<&Current>) -> Result<NewText, Refusal> {
-        match self.change {
+    fn apply(&self, current: Option<&Current>) -> Result<NewText, MutationError> {
+        let new = match self.change {
             Change::Edit {
                 edit,
                 note_chars_max,
             } => {
                 let content = current.map(|current| current.content.as_str());
                 let applied = edit.apply(content, note_chars_max)?;
-                Ok(NewText {
+                NewText {
                     text: applied.text,
                     status: applied.status.into(),
-                })
+                }
             }
-            Change::Whole(content) => Ok(NewText {
+            Change::Whole(content) => NewText {
                 text: content.to_owned(),
                 status: ReceiptStatus::of_whole_write(current.is_some()),
-            }),
-        }
+            },
+        };
+        // An edit can make a text that neither the note nor the edit was.
+        check_content("content", &new.text)?;
+        Ok(new)
     }
 
     /// Writes if the note is still at `version`; `None` where it isn't.

@@ -1,0 +1,167 @@
+//! Short forms of what the cases say again and again.
+
+use notekeeper_domain::{
+    Edit, Fingerprint, NoteName, Operation, OperationId, Refusal, Scope, Version,
+};
+
+use crate::{EditRequest, Expected, MutationError, NotePart, Receipt, Store};
+
+/// More characters than any note of the suite has, save where the bound is what is tested.
+pub(super) const CHARS_MAX: usize = 1_000;
+
+/// One notebook of a store. Each case has its own, so cases share a store and don't meet.
+pub(super) struct Notebook<'s, S> {
+    pub(super) store: &'s S,
+    pub(super) scope: Scope,
+}
+
+pub(super) fn notebook<'s, S: Store>(store: &'s S, scope: &str) -> Notebook<'s, S> {
+    Notebook {
+        store,
+        scope: Scope::parse(scope).expect("suite uses valid scopes"),
+    }
+}
+
+impl<S: Store> Notebook<'_, S> {
+    pub(super) async fn read(&self, file: &str) -> Option<NotePart> {
+        self.store
+            .read(&self.scope, &name(file), CHARS_MAX)
+            .await
+            .expect("read answers")
+    }
+
+    pub(super) async fn text(&self, file: &str) -> Option<String> {
+        self.read(file).await.map(|note| note.content)
+    }
+
+    /// A write without an operation, whatever there is.
+    pub(super) async fn put(&self, file: &str, content: &str) -> Version {
+        self.write(file, content, Expected::Any, None)
+            .await
+            .expect("an unconditional write succeeds")
+            .version
+            .expect("a write makes a version")
+    }
+
+    pub(super) async fn write(
+        &self,
+        file: &str,
+        content: &str,
+        expected: Expected,
+        operation: Option<&Operation>,
+    ) -> Result<Receipt, MutationError> {
+        self.store
+            .write(&self.scope, &name(file), content, &expected, operation)
+            .await
+    }
+
+    pub(super) async fn delete(
+        &self,
+        file: &str,
+        expected: Expected,
+        operation: Option<&Operation>,
+    ) -> Result<Receipt, MutationError> {
+        self.store
+            .delete(&self.scope, &name(file), &expected, operation)
+            .await
+    }
+
+    pub(super) async fn edit(
+        &self,
+        file: &str,
+        edit: &Edit,
+        operation: &Operation,
+    ) -> Result<Receipt, MutationError> {
+        self.edit_within(file, edit, CHARS_MAX, Expected::Any, operation)
+            .await
+    }
+
+    pub(super) async fn edit_within(
+        &self,
+        file: &str,
+        edit: &Edit,
+        note_chars_max: usize,
+        expected: Expected,
+        operation: &Operation,
+    ) -> Result<Receipt, MutationError> {
+        let request = EditRequest {
+            edit,
+            note_chars_max,
+            expected,
+        };
+        self.store
+            .edit(&self.scope, &name(file), &request, operation)
+            .await
+    }
+
+    pub(super) async fn receipt(
+        &self,
+        operation: &Operation,
+    ) -> Result<Option<Receipt>, MutationError> {
+        self.store.receipt(&self.scope, operation).await
+    }
+}
+
+pub(super) fn name(file: &str) -> NoteName {
+    NoteName::parse(file).expect("suite uses valid names")
+}
+
+pub(super) fn operation(id: &str, fingerprint: &str) -> Operation {
+    Operation {
+        id: OperationId::parse(id).expect("suite uses valid ids"),
+        fingerprint: Fingerprint::new(fingerprint),
+    }
+}
+
+pub(super) fn append(content: &str) -> Edit {
+    Edit::Append {
+        content: content.to_owned(),
+    }
+}
+
+pub(super) fn replace(old_text: &str, content: &str) -> Edit {
+    Edit::Replace {
+        old_text: old_text.to_owned(),
+        content: content.to_owned(),
+    }
+}
+
+pub(super) fn at(version: &Version) -> Expected {
+    Expected::Version(version.clone())
+}
+
+pub(super) fn at_token(token: &str) -> Expected {
+    Expected::Version(Version::new(token))
+}
+
+/// The version that a successful write made.
+pub(super) fn made(result: Result<Receipt, MutationError>) -> Version {
+    result
+        .expect("the write succeeds")
+        .version
+        .expect("a write makes a version")
+}
+
+#[track_caller]
+pub(super) fn assert_version_conflict(result: Result<Receipt, MutationError>) {
+    assert!(
+        matches!(result, Err(MutationError::VersionConflict)),
+        "{result:?}"
+    );
+}
+
+#[track_caller]
+pub(super) fn assert_operation_conflict<T: std::fmt::Debug>(result: Result<T, MutationError>) {
+    assert!(
+        matches!(result, Err(MutationError::OperationConflict)),
+        "{result:?}"
+    );
+}
+
+#[track_caller]
+pub(super) fn assert_refused(result: Result<Receipt, MutationError>, refusal: &Refusal) {
+    match result {
+        Err(MutationError::Refused(found)) => assert_eq!(found, *refusal),
+        other => panic!("expected {refusal:?}, found {other:?}"),
+    }
+}

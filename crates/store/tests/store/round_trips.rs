@@ -1,0 +1,285 @@
+//! What each operation sends, counted on the wire.
+//!
+//! A statement waits for its answer before the next is sent, so statements are round trips. The
+//! first use of a statement on a connection costs one more, for parsing it. When a connection
+//! goes back to the pool, the driver asks once more whether it lives; by then the caller has its
+//! answer.
+
+use notekeeper_domain::{SearchLimits, SearchQuery};
+use notekeeper_store::{
+    Expected, MutationError, NoteIndex, NoteStore, NotebookBounds, PostgresStore, ReceiptStatus,
+    SnapshotStore,
+};
+
+use crate::{
+    database::{Database, append, name, operation, scope, text},
+    proxy::Proxy,
+};
+
+struct Counted {
+    database: Database,
+    proxy: Proxy,
+    store: PostgresStore,
+}
+
+impl Counted {
+    async fn start() -> Self {
+        let database = Database::migrated().await;
+        let proxy = Proxy::start().await;
+        let store = proxy.store(&database, 1);
+        Self {
+            database,
+            proxy,
+            store,
+        }
+    }
+
+    /// The answer of a call and the statements that it took. `call` runs twice with different
+    /// numbers; the first time, statements are parsed.
+    async fn count<T>(&self, call: impl AsyncFn(u32) -> T) -> (T, u64) {
+        call(1).await;
+        let (before, prepared) = (self.proxy.statements(), self.proxy.prepared());
+        let answer = call(2).await;
+        assert_eq!(
+            self.proxy.prepared(),
+            prepared,
+            "statements are parsed once"
+        );
+        (answer, self.proxy.statements() - before)
+    }
+}
+
+#[tokio::test]
+async fn an_uncontended_edit_takes_two_round_trips_and_a_repetition_one() {
+    let counted = Counted::start().await;
+    let scope = scope("t/main");
+    let (created, statements) = counted
+        .count(async |n| {
+            let file = format!("{n}.md");
+            append(&counted.store, &scope, &file, "x", &operation(&file, "f")).await
+        })
+        .await;
+    assert_eq!(created.expect("edit").status, ReceiptStatus::Created);
+    assert_eq!(statements, 2);
+    let (appended, statements) = counted
+        .count(async |n| {
+            let edit = operation(&n.to_string(), "f");
+            append(&counted.store, &scope, "1.md", "y", &edit).await
+        })
+        .await;
+    assert_eq!(appended.expect("edit").status, ReceiptStatus::Appended);
+    assert_eq!(statements, 2);
+    let (replayed, statements) = counted
+        .count(async |_| append(&counted.store, &scope, "1.md", "y", &operation("1", "f")).await)
+        .await;
+    assert!(replayed.expect("replay").replayed);
+    assert_eq!(statements, 1);
+    let (conflict, statements) = counted
+        .count(async |_| {
+            append(
+                &counted.store,
+                &scope,
+                "1.md",
+                "y",
+                &operation("1", "other"),
+            )
+            .await
+        })
+        .await;
+    assert!(matches!(conflict, Err(MutationError::OperationConflict)));
+    assert_eq!(statements, 1);
+}
+
+#[tokio::test]
+async fn a_contended_edit_takes_seven_round_trips() {
+    let counted = Counted::start().await;
+    let direct = counted.database.store();
+    let scope = scope("t/main");
+    for (round, file) in ["there.md", "absent.md"].into_iter().enumerate() {
+        if file == "there.md" {
+            direct
+                .write(&scope, &name(file), "start\n", &Expected::Any, None)
+                .await
+                .expect("write");
+        }
+        for warm in [true, false] {
+            let (edit, other) = (
+                operation(&format!("{round} {warm} slow"), "f"),
+                operation(&format!("{round} {warm} fast"), "f"),
+            );
+            let (before, prepared) = (counted.proxy.statements(), counted.proxy.prepared());
+            // Between the look-up and the write, another writer comes.
+            let held = counted.proxy.hold(2);
+            let slow = append(&counted.store, &scope, file, "slow", &edit);
+            let fast = async {
+                let release = held.reached().await;
+                append(&direct, &scope, file, "fast", &other)
+                    .await
+                    .expect("edit");
+                release.send(()).expect("the statement waits");
+            };
+            let (receipt, ()) = futures::join!(slow, fast);
+            assert!(!receipt.expect("edit").replayed);
+            assert_eq!(counted.proxy.statements() - before, 7);
+            if !warm {
+                assert_eq!(counted.proxy.prepared(), prepared);
+            }
+        }
+        let lines = text(&direct, &scope, file).await.expect("there");
+        assert!(lines.ends_with("fast\nslow\nfast\nslow\n"), "{lines}");
+    }
+}
+
+#[tokio::test]
+async fn a_write_for_a_version_that_is_overtaken_takes_three_round_trips() {
+    let counted = Counted::start().await;
+    let direct = counted.database.store();
+    let (scope, file) = (scope("t/main"), name("a.md"));
+    let write = operation("write", "f");
+    let first = direct
+        .write(&scope, &file, "1", &Expected::Any, None)
+        .await
+        .expect("write");
+    let expected = Expected::Version(first.version.expect("a version"));
+    let before = counted.proxy.statements();
+    let held = counted.proxy.hold(2);
+    let slow = counted
+        .store
+        .write(&scope, &file, "slow", &expected, Some(&write));
+    let fast = async {
+        let release = held.reached().await;
+        direct
+            .write(&scope, &file, "fast", &expected, None)
+            .await
+            .expect("write");
+        release.send(()).expect("the statement waits");
+    };
+    let (result, ()) = futures::join!(slow, fast);
+    assert!(
+        matches!(result, Err(MutationError::VersionConflict)),
+        "{result:?}"
+    );
+    assert_eq!(counted.proxy.statements() - before, 3);
+    assert_eq!(text(&direct, &scope, "a.md").await.as_deref(), Some("fast"));
+    assert_eq!(direct.receipt(&scope, &write).await.expect("answers"), None);
+}
+
+#[tokio::test]
+async fn an_operation_that_runs_elsewhere_meanwhile_is_answered_in_three_round_trips() {
+    let counted = Counted::start().await;
+    let direct = counted.database.store();
+    let scope = scope("t/main");
+    let same = operation("same", "f");
+    let before = counted.proxy.statements();
+    let held = counted.proxy.hold(2);
+    // The other call of the operation is about another note, so only the receipt is in the way.
+    let slow = append(&counted.store, &scope, "slow.md", "x", &same);
+    let fast = async {
+        let release = held.reached().await;
+        append(&direct, &scope, "fast.md", "x", &same)
+            .await
+            .expect("edit");
+        release.send(()).expect("the statement waits");
+    };
+    let (receipt, ()) = futures::join!(slow, fast);
+    assert!(receipt.expect("answered").replayed);
+    assert_eq!(counted.proxy.statements() - before, 3);
+    assert_eq!(
+        text(&direct, &scope, "slow.md").await,
+        None,
+        "all of it was undone"
+    );
+}
+
+#[tokio::test]
+async fn a_deletion_takes_two_round_trips_and_a_repetition_one() {
+    let counted = Counted::start().await;
+    let scope = scope("t/main");
+    for existing in [true, false] {
+        let (deleted, statements) = counted
+            .count(async |n| {
+                let file = format!("{existing} {n}").replace(' ', "-");
+                if existing {
+                    let direct = counted.database.store();
+                    let any = &Expected::Any;
+                    direct
+                        .write(&scope, &name(&file), "x", any, None)
+                        .await
+                        .expect("write");
+                }
+                let deletion = operation(&file, "f");
+                counted
+                    .store
+                    .delete(&scope, &name(&file), &Expected::Any, Some(&deletion))
+                    .await
+            })
+            .await;
+        assert_eq!(deleted.expect("delete").existed, existing);
+        assert_eq!(statements, 2);
+    }
+    let (replayed, statements) = counted
+        .count(async |_| {
+            let deletion = operation("true-1", "f");
+            counted
+                .store
+                .delete(&scope, &name("true-1"), &Expected::Any, Some(&deletion))
+                .await
+        })
+        .await;
+    assert!(replayed.expect("replay").replayed);
+    assert_eq!(statements, 1);
+}
+
+#[tokio::test]
+async fn every_other_operation_takes_one_round_trip() {
+    let counted = Counted::start().await;
+    let scope = scope("t/main");
+    let store = &counted.store;
+    append(store, &scope, "a.md", "needle", &operation("1", "f"))
+        .await
+        .expect("edit");
+    let (note, statements) = counted
+        .count(async |_| store.read(&scope, &name("a.md"), 10).await)
+        .await;
+    assert!(note.expect("read").is_some());
+    assert_eq!(statements, 1, "read");
+    let (names, statements) = counted.count(async |_| store.names(&scope, 10).await).await;
+    assert_eq!(names.expect("names").names.len(), 1);
+    assert_eq!(statements, 1, "names");
+    let bounds = NotebookBounds {
+        main_chars_max: 10,
+        names_max: 10,
+    };
+    let (view, statements) = counted
+        .count(async |_| store.notebook(&scope, bounds).await)
+        .await;
+    assert_eq!(view.expect("notebook").names.len(), 1);
+    assert_eq!(statements, 1, "notebook");
+    let query = SearchQuery::parse("needle").expect("valid");
+    let limits = SearchLimits {
+        results_max: 10,
+        result_chars_max: 100,
+        files_max: 10,
+        note_chars_max: 100,
+    };
+    let (answer, statements) = counted
+        .count(async |_| store.search(&scope, &query, &limits).await)
+        .await;
+    assert_eq!(answer.expect("search").matches.len(), 1);
+    assert_eq!(statements, 1, "search");
+    let (kept, statements) = counted
+        .count(async |_| store.keep_snapshot(&scope, "digest", "text").await)
+        .await;
+    kept.expect("keep");
+    assert_eq!(statements, 1, "keep_snapshot");
+    let (kept, statements) = counted
+        .count(async |_| store.snapshot(&scope, "digest").await)
+        .await;
+    assert_eq!(kept.expect("snapshot").as_deref(), Some("text"));
+    assert_eq!(statements, 1, "snapshot");
+    let (found, statements) = counted
+        .count(async |_| store.receipt(&scope, &operation("1", "f")).await)
+        .await;
+    assert!(found.expect("receipt").is_some());
+    assert_eq!(statements, 1, "receipt");
+}
