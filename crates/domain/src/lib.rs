@@ -22,6 +22,9 @@ mod text;
 mod tools;
 mod version;
 
+#[cfg(test)]
+mod deadline;
+
 pub use edit::{AppliedEdit, Edit, WriteStatus};
 pub use escape::escape_stored_text;
 pub use guidance::{DEFAULT_GUIDANCE, rendered_guidance};

@@ -1,5 +1,23 @@
 //! Snapshots: the delimited block that shows a notebook inside a budget.
 
+mod fit;
+mod page;
+
+use sha2::{Digest, Sha256};
+
+use crate::{CHARS_PER_TOKEN, scope::hex, text::is_blank};
+use page::Page;
+
+/// What stands before the text of a block.
+const OPENING: &str = "<memory>\n";
+
+/// What stands after it.
+const CLOSING: &str = "\n</memory>";
+
+/// Fewest characters that listing one note can take in any rendering worth having: `- `, a line
+/// feed, and a name of three characters.
+const LISTED_CHARS_MIN: usize = 6;
+
 /// What a store says of a notebook for a snapshot.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Notebook {
@@ -55,7 +73,20 @@ pub struct RenderSettings {
 impl RenderSettings {
     /// How many names of other notes a snapshot needs at most.
     pub fn names_max(&self) -> usize {
-        todo!()
+        (self.chars_max() / LISTED_CHARS_MIN).max(1)
+    }
+
+    /// Budget of guidance and block together, in characters.
+    fn chars_max(&self) -> usize {
+        self.tokens_max.saturating_mul(CHARS_PER_TOKEN)
+    }
+
+    /// Budget of the text between the delimiters, in characters.
+    fn body_chars_max(&self) -> usize {
+        let delimiters = OPENING.len() + CLOSING.len();
+        self.chars_max()
+            .saturating_sub(self.guidance_chars)
+            .saturating_sub(delimiters)
     }
 }
 
@@ -71,7 +102,7 @@ pub enum Rendered {
     },
     /// Nothing is stored.
     Empty,
-    /// Something is stored, but the guidance leaves no room.
+    /// Something is stored, but the guidance leaves no room to say even that.
     BudgetExhausted,
 }
 
@@ -84,6 +115,8 @@ pub struct SnapshotCounts {
     pub lines_shown: usize,
     /// Lines of the main note left out.
     pub lines_dropped: usize,
+    /// Whether the only line shown is itself cut, because no line fits whole.
+    pub line_cut: bool,
     /// Other notes known.
     pub files: usize,
     /// Other notes listed.
@@ -97,13 +130,50 @@ pub struct SnapshotCounts {
 }
 
 /// Renders a notebook.
+///
+/// The block, delimiters included, never exceeds the budget. The newest lines of the main note
+/// come first, as many as the settings allow; file names take what those leave. Whatever is left
+/// out is said in square brackets, with the tool that has the rest. Where not even one line fits
+/// whole, the last is cut; where that doesn't fit either, a short remark stands for the notebook.
+/// Stored text is escaped, see [`escape_stored_text`](crate::escape_stored_text). The cost is
+/// linear in the notebook.
 pub fn render_snapshot(notebook: &Notebook, settings: &RenderSettings) -> Rendered {
-    let _ = (notebook, settings);
-    todo!()
+    let Notebook {
+        main,
+        names,
+        more_names,
+    } = notebook;
+    let main_stored = main
+        .as_ref()
+        .is_some_and(|main| main.part != MainPart::Whole || !is_blank(&main.content));
+    if !main_stored && names.is_empty() && !more_names {
+        return Rendered::Empty;
+    }
+    let page = Page::new(notebook, settings);
+    let Some(fitted) = fit::fit(&page, settings.body_chars_max()) else {
+        return Rendered::BudgetExhausted;
+    };
+    let text = format!("{OPENING}{}{CLOSING}", fitted.body);
+    let counts = SnapshotCounts {
+        main_chars: main.as_ref().map_or(0, |main| main.content.chars().count()),
+        lines_shown: fitted.lines_shown,
+        lines_dropped: page.lines_in_all() - fitted.lines_shown,
+        line_cut: fitted.line_cut,
+        files: names.len(),
+        files_listed: fitted.files_listed,
+        files_truncated: *more_names,
+        main_truncated: main
+            .as_ref()
+            .is_some_and(|main| main.part != MainPart::Whole),
+        block_chars: text.chars().count(),
+    };
+    Rendered::Block { text, counts }
 }
 
 /// Lower-case hexadecimal SHA-256 of a block.
 pub fn snapshot_digest(text: &str) -> String {
-    use sha2::{Digest, Sha256};
-    crate::scope::hex(&Sha256::digest(text.as_bytes()))
+    hex(&Sha256::digest(text.as_bytes()))
 }
+
+#[cfg(test)]
+mod tests;

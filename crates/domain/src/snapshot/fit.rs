@@ -1,0 +1,258 @@
+//! What of a page fits a budget, and the text of it.
+//!
+//! The searches go from less to more and end where lines or names alone are too much, so they cost
+//! no more than the budget, however large the notebook. What is said of the rest gets shorter on
+//! the way, and nothing at the end; so the last step that fits counts, not the first that doesn't.
+
+use super::page::{FILES_HEADING, MAIN_HEADING, MainPage, NOT_SHOWN, Page};
+use crate::text::{char_prefix, char_suffix};
+
+/// Between sections, and between a heading and what it heads.
+const SECTION_BREAK: &str = "\n\n";
+
+/// Fewest characters of a line that are worth showing where it doesn't fit whole.
+const CUT_LINE_CHARS_MIN: usize = 16;
+
+/// What stands where a line was cut, at the start; at the end the mark says more.
+const ELLIPSIS: &str = "…";
+
+/// Text that fits, and what it shows.
+pub(super) struct Fitted {
+    pub(super) body: String,
+    pub(super) lines_shown: usize,
+    pub(super) line_cut: bool,
+    pub(super) files_listed: usize,
+}
+
+/// What is shown.
+#[derive(Clone, Copy)]
+struct Choice {
+    of_main: Shown,
+    files_listed: usize,
+}
+
+/// What of the main note is shown.
+#[derive(Clone, Copy)]
+enum Shown {
+    /// The last so many lines.
+    Lines(usize),
+    /// So many characters of the last line.
+    PartOfLine(usize),
+}
+
+impl Choice {
+    /// Whether this is more than remarks on what is left out.
+    fn shows_something(self) -> bool {
+        !matches!(
+            self,
+            Self {
+                of_main: Shown::Lines(0),
+                files_listed: 0
+            }
+        )
+    }
+}
+
+/// The most of `page` that takes `chars_max` characters at most; `None` where not even a remark
+/// does.
+pub(super) fn fit(page: &Page<'_>, chars_max: usize) -> Option<Fitted> {
+    // One section break fewer than sections stands in the text.
+    let room = chars_max.saturating_add(SECTION_BREAK.len());
+    let preface_cost = if page.preface.is_empty() {
+        0
+    } else {
+        cost(&page.preface)
+    };
+    let under_preface = room
+        .checked_sub(preface_cost)
+        .and_then(|room| choose(page, room));
+    let alone = choose(page, room);
+    // A heading that leaves no room for what it heads is the first to go.
+    let preface_costs_text = alone.is_some_and(Choice::shows_something)
+        && !under_preface.is_some_and(Choice::shows_something);
+    if let Some(choice) = under_preface.filter(|_| !preface_costs_text) {
+        return Some(write(page, &page.preface, choice));
+    }
+    if let Some(choice) = alone {
+        return Some(write(page, "", choice));
+    }
+    let remarks = [page.not_shown(), NOT_SHOWN.to_owned()];
+    let body = remarks
+        .into_iter()
+        .find(|remark| remark.chars().count() <= chars_max)?;
+    Some(Fitted {
+        body,
+        lines_shown: 0,
+        line_cut: false,
+        files_listed: 0,
+    })
+}
+
+/// Characters of a section and of the break that follows it.
+fn cost(section: &str) -> usize {
+    section.chars().count() + SECTION_BREAK.len()
+}
+
+/// What to show in sections that cost `room` at most: all lines and as many names as fit beside
+/// them; no name and as many lines as fit; a part of the last line; nothing but what is left out.
+fn choose(page: &Page<'_>, room: usize) -> Option<Choice> {
+    let Some(main) = &page.main else {
+        let files_listed = most_names(page, room)?;
+        return Some(Choice {
+            of_main: Shown::Lines(0),
+            files_listed,
+        });
+    };
+    let all = Shown::Lines(main.lines.len());
+    let beside_all = room.checked_sub(cost(&main_section(page, main, all)));
+    if let Some(files_listed) = beside_all.and_then(|room| most_names(page, room)) {
+        return Some(Choice {
+            of_main: all,
+            files_listed,
+        });
+    }
+    let files_cost = files_section(page, 0).map_or(0, |section| cost(&section));
+    let room = room.checked_sub(files_cost)?;
+    let of_main = most_lines(page, main, room)
+        .or_else(|| most_of_last_line(page, main, room))
+        .or_else(|| remarks_only(page, main, room))?;
+    Some(Choice {
+        of_main,
+        files_listed: 0,
+    })
+}
+
+/// The greatest number of names whose section costs `room` at most.
+fn most_names(page: &Page<'_>, room: usize) -> Option<usize> {
+    let fixed = FILES_HEADING.len() + 2 * SECTION_BREAK.len();
+    let notice_cost = |listed| {
+        page.files_notice(listed)
+            .map_or(0, |text| text.chars().count() + 1)
+    };
+    let none_cost = files_section(page, 0).map_or(0, |section| cost(&section));
+    let mut best = (none_cost <= room).then_some(0);
+    let mut names_cost = 0;
+    for listed in 1..=page.names.len() {
+        // A line feed stands before each name but the first, and before the notice.
+        names_cost += page.listed(listed - 1).chars().count() + usize::from(listed > 1);
+        if fixed + names_cost > room {
+            break;
+        }
+        if fixed + names_cost + notice_cost(listed) <= room {
+            best = Some(listed);
+        }
+    }
+    best
+}
+
+/// The greatest number of lines, at least one, with which the section costs `room` at most.
+fn most_lines(page: &Page<'_>, main: &MainPage, room: usize) -> Option<Shown> {
+    let all = main.lines.len();
+    let after_cost = page
+        .notice_after(main)
+        .map_or(0, |text| text.chars().count() + 1);
+    let notices_cost = |shown| {
+        after_cost
+            + page
+                .notice_before(main, shown)
+                .map_or(0, |text| text.chars().count() + 1)
+    };
+    let fixed = MAIN_HEADING.len() + 2 * SECTION_BREAK.len();
+    let mut best = None;
+    let mut lines_cost = 0;
+    for shown in 1..=all {
+        lines_cost += main.lines[all - shown].chars().count() + usize::from(shown > 1);
+        if fixed + lines_cost > room {
+            break;
+        }
+        if fixed + lines_cost + notices_cost(shown) <= room {
+            best = Some(Shown::Lines(shown));
+        }
+    }
+    best
+}
+
+/// As much of the last line as costs `room` at most, where that is worth showing.
+fn most_of_last_line(page: &Page<'_>, main: &MainPage, room: usize) -> Option<Shown> {
+    main.lines.last()?;
+    let without_text = cost(&main_section(page, main, Shown::PartOfLine(0)));
+    let chars = room.checked_sub(without_text)?;
+    (chars >= CUT_LINE_CHARS_MIN).then_some(Shown::PartOfLine(chars))
+}
+
+fn remarks_only(page: &Page<'_>, main: &MainPage, room: usize) -> Option<Shown> {
+    let none = Shown::Lines(0);
+    (cost(&main_section(page, main, none)) <= room).then_some(none)
+}
+
+fn write(page: &Page<'_>, preface: &str, choice: Choice) -> Fitted {
+    let Choice {
+        of_main,
+        files_listed,
+    } = choice;
+    let mut sections = Vec::new();
+    if !preface.is_empty() {
+        sections.push(preface.to_owned());
+    }
+    sections.extend(
+        page.main
+            .as_ref()
+            .map(|main| main_section(page, main, of_main)),
+    );
+    sections.extend(files_section(page, files_listed));
+    let (lines_shown, line_cut) = match of_main {
+        Shown::Lines(count) => (count, false),
+        Shown::PartOfLine(_) => (1, true),
+    };
+    Fitted {
+        body: sections.join(SECTION_BREAK),
+        lines_shown,
+        line_cut,
+        files_listed,
+    }
+}
+
+fn main_section(page: &Page<'_>, main: &MainPage, shown: Shown) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let all = main.lines.len();
+    match shown {
+        Shown::Lines(count) => {
+            lines.extend(page.notice_before(main, count));
+            lines.extend_from_slice(&main.lines[all - count..]);
+        }
+        Shown::PartOfLine(chars) => {
+            lines.extend(page.notice_before(main, 1));
+            lines.push(part_of_line(page, main, chars));
+        }
+    }
+    lines.extend(page.notice_after(main).map(str::to_owned));
+    format!("{MAIN_HEADING}{SECTION_BREAK}{}", lines.join("\n"))
+}
+
+/// So many characters of the last line, with a mark where the others were: its beginning, which
+/// says what it is about; its end, where the beginning wasn't read.
+fn part_of_line(page: &Page<'_>, main: &MainPage, chars: usize) -> String {
+    let index = main.lines.len() - 1;
+    let line = &main.lines[index];
+    if main.may_begin_earlier(index) {
+        format!("{ELLIPSIS}{}", char_suffix(line, chars).0)
+    } else {
+        format!("{}{}", char_prefix(line, chars).0, page.cut_mark())
+    }
+}
+
+/// The names of other notes, or what is said of them; `None` where there are none.
+fn files_section(page: &Page<'_>, listed: usize) -> Option<String> {
+    let notice = page.files_notice(listed);
+    if listed == 0 {
+        return notice;
+    }
+    let lines: Vec<String> = (0..listed)
+        .map(|index| page.listed(index))
+        .chain(notice)
+        .collect();
+    Some(format!(
+        "{FILES_HEADING}{SECTION_BREAK}{}",
+        lines.join("\n")
+    ))
+}
