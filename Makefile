@@ -1,0 +1,68 @@
+# What this repository can do. `make` alone lists it.
+#
+# Needed: a Rust toolchain, a C compiler, Python 3.9 with pip. PostgreSQL and Temporal are fetched once
+# into .toolbox, started for the command and stopped with it; with DATABASE_URL or TEMPORAL_ADDRESS set,
+# those are used instead.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-scripts vectors record lint build build-tests clean-toolbox
+
+CARGO ?= cargo
+PYTHON ?= python3
+SERVICES := $(PYTHON) scripts/services.py run --
+
+# Tests and the demo stop the process at chosen points, which release builds don't have.
+FEATURES := --workspace --features notekeeper/fault-points
+# nextest ends a test that hangs; without it the tests' own deadlines have to do.
+NEXTEST = $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
+RUN_TESTS = $(CARGO) $(if $(NEXTEST),nextest run,test --no-fail-fast) $(FEATURES)
+
+# What `make record` runs, and with what arguments.
+RECORD_TEST ?= record
+RECORD_ARGS ?= --include-ignored --nocapture --test-threads=1
+
+help:
+	@echo 'make demo            conversations over real notes, a worker killed, a replay; NOTES=DIR for notes of yours'
+	@echo 'make test            every test, with real servers'
+	@echo 'make vectors         the conformance vectors alone; NOTEKEEPER_VECTORS=DIR for others'
+	@echo 'make record          record the replay tests'"'"' histories anew'
+	@echo 'make lint            formatting and clippy'
+	@echo 'make build           the release binary'
+	@echo 'make clean-toolbox   remove the fetched servers and kept logs (.toolbox)'
+
+demo:
+	@$(CARGO) build -p notekeeper --features fault-points
+	@$(SERVICES) $(CARGO) run --quiet -p notekeeper --features fault-points -- demo $${NOTES:+--notes "$$NOTES"}
+
+# The tests with most to say come last, where one looks.
+test: build-tests test-scripts
+	@$(CARGO) test --quiet --doc $(FEATURES)
+	@$(SERVICES) $(RUN_TESTS) --lib --bins --tests
+
+# Builds before any server is started, so that a mistake shows at once.
+build-tests:
+	@$(RUN_TESTS) --no-run --lib --bins --tests
+
+# The scripts' own tests, and the one of docker-compose.yml, which asks the binary what it knows.
+test-scripts: build-tests
+	@cd scripts && $(PYTHON) -B -m unittest --quiet test_services test_compose
+
+vectors:
+	@$(RUN_TESTS) --no-run --test vectors
+	@$(SERVICES) $(RUN_TESTS) --test vectors
+
+record:
+	@$(CARGO) test $(FEATURES) --no-run --test $(RECORD_TEST)
+	@NOTEKEEPER_RECORD=1 $(SERVICES) $(CARGO) test $(FEATURES) --test $(RECORD_TEST) -- $(RECORD_ARGS)
+
+# With and without the fault points: each leaves out code that the other has.
+lint:
+	@$(CARGO) fmt --all --check
+	@$(CARGO) clippy --workspace --all-targets -- -D warnings
+	@$(CARGO) clippy $(FEATURES) --all-targets -- -D warnings
+
+build:
+	@$(CARGO) build --release -p notekeeper
+
+clean-toolbox:
+	@rm -rf .toolbox
