@@ -26,7 +26,9 @@ create table notes (
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
     primary key (scope, name)
-);
+)
+-- Notes are changed again and again. Room in their page lets most changes leave the index alone.
+with (fillfactor = 80);
 
 -- One row for each operation that took effect, with its whole result. Written in the statement
 -- that changes the note, so that either both are there or neither is.

@@ -11,6 +11,7 @@ pub(super) async fn exercise<S: Store>(store: &S) {
     case_is_ignored_beyond_ascii(&notebook(store, "s/case")).await;
     names_count_as_well(&notebook(store, "s/names")).await;
     bounds_are_kept_and_told(&notebook(store, "s/bounds")).await;
+    names_and_snippets_share_a_bound(&notebook(store, "s/chars")).await;
     an_over_long_note_counts_up_to_the_bound(&notebook(store, "s/long")).await;
     odd_names_are_examined_and_passed_over(&notebook(store, "s/odd")).await;
     nested_scopes_stay_out(store).await;
@@ -195,6 +196,14 @@ async fn bounds_are_kept_and_told<S: Store>(notebook: &Notebook<'_, S>) {
         (none.matches.len(), none.scanned, none.truncated),
         (0, 0, true)
     );
+}
+
+async fn names_and_snippets_share_a_bound<S: Store>(notebook: &Notebook<'_, S>) {
+    for index in 0..6 {
+        notebook
+            .put(&format!("{index}.md"), &"needle ".repeat(20))
+            .await;
+    }
     let short = notebook
         .search(
             "needle",

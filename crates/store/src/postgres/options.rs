@@ -49,13 +49,19 @@ impl PostgresOptions {
         if self.connections_max == 0 {
             return Err(invalid("connections_max", "at least 1 is needed"));
         }
-        // The driver's own message can quote parts of the URL, which holds a password.
-        let options = PgConnectOptions::from_str(&self.url).map_err(|_| {
-            invalid(
-                "url",
-                "it is no URL of the form `postgres://user@host:port/database`",
-            )
-        })?;
+        // The driver takes any scheme, and its own message can quote parts of the URL, which
+        // holds a password.
+        let options = ["postgres://", "postgresql://"]
+            .iter()
+            .any(|scheme| self.url.starts_with(scheme))
+            .then(|| PgConnectOptions::from_str(&self.url).ok())
+            .flatten()
+            .ok_or_else(|| {
+                invalid(
+                    "url",
+                    "it is no URL of the form `postgres://user@host:port/database`",
+                )
+            })?;
         let named = options.get_application_name().is_some();
         let options = if named {
             options

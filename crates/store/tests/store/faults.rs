@@ -1,1 +1,644 @@
-//! To come.
+//! What goes wrong around a store, and what callers see of it.
+
+use std::time::{Duration, Instant};
+
+use futures::future::join_all;
+use notekeeper_domain::{Edit, Scope, SearchLimits, SearchQuery};
+use notekeeper_store::{
+    EditRequest, Expected, MutationError, NoteIndex, NoteStore, NotebookBounds, PostgresOptions,
+    PostgresStore, SnapshotStore, StoreError,
+};
+use sqlx::{
+    Connection, Executor, PgConnection,
+    postgres::{PgConnectOptions, PgPoolOptions},
+};
+
+use crate::{
+    database::{Database, PATIENCE, append, database_url, name, operation, scope, text},
+    proxy::Proxy,
+};
+
+const LIMITS: SearchLimits = SearchLimits {
+    results_max: 10,
+    result_chars_max: 1_000,
+    files_max: 100,
+    note_chars_max: 1_000,
+};
+
+/// One operation of every kind, chosen by number. Mutations have an operation each.
+async fn any_operation(store: &PostgresStore, scope: &Scope, n: usize) -> Result<(), StoreError> {
+    let own = operation(&format!("own {n}"), "f");
+    let of_mutation = |error| match error {
+        MutationError::Store(error) => error,
+        error => panic!("{error}"),
+    };
+    match n % 8 {
+        0 | 1 => append(store, scope, "a.md", &format!("line {n}"), &own)
+            .await
+            .map(drop)
+            .map_err(of_mutation),
+        2 => {
+            let file = name(&format!("{n}.md"));
+            store
+                .delete(scope, &file, &Expected::Any, Some(&own))
+                .await
+                .map(drop)
+                .map_err(of_mutation)
+        }
+        3 => store.read(scope, &name("a.md"), 10).await.map(drop),
+        4 => store.names(scope, 10).await.map(drop),
+        5 => {
+            let bounds = NotebookBounds {
+                main_chars_max: 100,
+                names_max: 10,
+            };
+            store.notebook(scope, bounds).await.map(drop)
+        }
+        6 => {
+            let query = SearchQuery::parse("line").expect("valid");
+            store.search(scope, &query, &LIMITS).await.map(drop)
+        }
+        _ => {
+            let digest = n.to_string();
+            store.keep_snapshot(scope, &digest, "x").await?;
+            store.snapshot(scope, &digest).await.map(drop)
+        }
+    }
+}
+
+async fn within_patience<T>(what: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, what)
+        .await
+        .expect("it hangs")
+}
+
+/// Polls until `query` gives true; for conditions inside the server that nothing announces.
+async fn until(connection: &mut PgConnection, query: &'static str, parameter: &str) {
+    let deadline = Instant::now() + PATIENCE;
+    while !sqlx::query_scalar::<_, bool>(query)
+        .bind(parameter)
+        .fetch_one(&mut *connection)
+        .await
+        .expect("the condition can be read")
+    {
+        assert!(Instant::now() < deadline, "`{query}` doesn't come true");
+        tokio::task::yield_now().await;
+    }
+}
+
+const NO_CONNECTION_IS_LEFT: &str =
+    "select not exists (select from pg_stat_activity where application_name = $1)";
+const ONE_WAITS_FOR_A_LOCK: &str = "select exists (select from pg_stat_activity \
+     where application_name = $1 and wait_event_type = 'Lock')";
+const KILL_ALL: &str =
+    "select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = $1";
+const KILL_ONE: &str = "select count(pg_terminate_backend(pid)) from (select pid \
+     from pg_stat_activity where application_name = $1 order by random() limit 1) as one";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_small_pool_serves_many_operations_at_once() {
+    let database = Database::migrated().await;
+    for connections_max in [1, 2] {
+        let store = database.store_of(connections_max);
+        let scope = scope(&format!("small/{connections_max}"));
+        let operations = (0..64).map(|n| {
+            let (store, scope) = (store.clone(), scope.clone());
+            tokio::spawn(async move { any_operation(&store, &scope, n).await })
+        });
+        for done in within_patience(join_all(operations)).await {
+            done.expect("no panic").expect("every operation finishes");
+        }
+        let lines = text(&store, &scope, "a.md").await.expect("there");
+        assert_eq!(lines.lines().count(), 16);
+        store.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_died_in_the_pool_are_stepped_over() {
+    let database = Database::migrated().await;
+    let store = database.store_of(10);
+    let scope = scope("killed/main");
+    let mut behind = database.connection().await;
+    for round in 0..3 {
+        let operations = |first: usize| {
+            join_all((first..first + 40).map(|n| any_operation(&store, &scope, round * 100 + n)))
+        };
+        for done in within_patience(operations(0)).await {
+            done.expect("operation");
+        }
+        let schema = &database.options.schema;
+        let killed: i64 = sqlx::query_scalar(KILL_ALL)
+            .bind(schema)
+            .fetch_one(&mut behind)
+            .await
+            .expect("kill");
+        assert!(killed > 1, "the pool had connections");
+        until(&mut behind, NO_CONNECTION_IS_LEFT, schema).await;
+        for done in within_patience(operations(40)).await {
+            done.expect("a dead connection costs the caller nothing but time");
+        }
+        // A mutation that could not be repeated doesn't meet a dead connection at all.
+        sqlx::query(KILL_ALL)
+            .bind(schema)
+            .execute(&mut behind)
+            .await
+            .expect("kill");
+        until(&mut behind, NO_CONNECTION_IS_LEFT, schema).await;
+        let file = name(&format!("plain{round}.md"));
+        store
+            .write(&scope, &file, "x", &Expected::Absent, None)
+            .await
+            .expect("write");
+        store
+            .delete(&scope, &file, &Expected::Any, None)
+            .await
+            .expect("delete");
+    }
+    let lines = text(&store, &scope, "a.md").await.expect("there");
+    assert_eq!(
+        lines.lines().count(),
+        3 * 20,
+        "each append took effect once"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn appends_survive_connections_that_are_killed_under_them() {
+    const APPENDS: usize = 300;
+    let database = Database::migrated().await;
+    let store = database.store_of(8);
+    let mut behind = database.connection().await;
+    let appends = (0..APPENDS).map(|n| {
+        let store = store.clone();
+        tokio::spawn(async move {
+            let line = format!("line {n}");
+            let edit = operation(&line, "f");
+            // What the caller of a store does: the same operation again while it is unavailable.
+            loop {
+                match append(&store, &scope("killed/main"), "a.md", &line, &edit).await {
+                    Ok(_) => return,
+                    Err(MutationError::Store(StoreError::Unavailable(_))) => {}
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        })
+    });
+    let appends: Vec<_> = appends.collect();
+    let mut killed = 0;
+    while killed < 40 && appends.iter().any(|append| !append.is_finished()) {
+        let one: i64 = sqlx::query_scalar(KILL_ONE)
+            .bind(&database.options.schema)
+            .fetch_one(&mut behind)
+            .await
+            .expect("kill");
+        killed += one;
+    }
+    for append in within_patience(join_all(appends)).await {
+        append.expect("no append is lost");
+    }
+    assert!(killed > 0);
+    let text = text(&store, &scope("killed/main"), "a.md")
+        .await
+        .expect("there");
+    let mut lines: Vec<_> = text.lines().collect();
+    assert_eq!(lines.len(), APPENDS, "each append took effect once");
+    lines.sort_unstable();
+    lines.dedup();
+    assert_eq!(lines.len(), APPENDS);
+}
+
+#[tokio::test]
+async fn an_answer_that_got_lost_after_the_commit_comes_from_the_receipt() {
+    let database = Database::migrated().await;
+    let proxy = Proxy::start().await;
+    let store = proxy.store(&database, 2);
+    let scope = scope("lost/main");
+    // The statement that writes is the second; the first look-up parses nothing that counts.
+    proxy.cut_after(2);
+    let edit = operation("edit", "f");
+    let receipt = append(&store, &scope, "a.md", "once", &edit)
+        .await
+        .expect("edit");
+    assert!(receipt.replayed, "the receipt answered the second attempt");
+    assert_eq!(
+        text(&store, &scope, "a.md").await.as_deref(),
+        Some("once\n")
+    );
+    proxy.cut_after(2);
+    let deletion = operation("deletion", "f");
+    let file = name("a.md");
+    let receipt = store
+        .delete(&scope, &file, &Expected::Any, Some(&deletion))
+        .await;
+    let receipt = receipt.expect("delete");
+    assert!(receipt.replayed && receipt.existed);
+}
+
+#[tokio::test]
+async fn a_commit_that_got_lost_in_the_contended_path_is_answered_from_the_receipt() {
+    let database = Database::migrated().await;
+    let (proxy, direct) = (Proxy::start().await, database.store());
+    let store = proxy.store(&database, 2);
+    let scope = scope("lost/main");
+    for (cut, replayed) in [(7, true), (6, false), (3, false)] {
+        let id = format!("slow {cut}");
+        let (slow_edit, fast_edit) = (operation(&id, "f"), operation(&format!("fast {cut}"), "f"));
+        let held = proxy.hold(2);
+        let slow = append(&store, &scope, "a.md", &id, &slow_edit);
+        let fast = async {
+            let release = held.reached().await;
+            append(&direct, &scope, "a.md", "fast", &fast_edit)
+                .await
+                .expect("edit");
+            if replayed {
+                proxy.cut_after(cut - 2);
+            } else {
+                proxy.cut_before(cut - 2);
+            }
+            release.send(()).expect("the statement waits");
+        };
+        let (receipt, ()) = futures::join!(slow, fast);
+        assert_eq!(receipt.expect("edit").replayed, replayed, "cut at {cut}");
+        let text = text(&direct, &scope, "a.md").await.expect("there");
+        assert_eq!(text.matches(&id).count(), 1, "cut at {cut}");
+    }
+}
+
+#[tokio::test]
+async fn a_statement_that_never_arrived_is_sent_again() {
+    let database = Database::migrated().await;
+    let proxy = Proxy::start().await;
+    let store = proxy.store(&database, 2);
+    let scope = scope("lost/main");
+    for number in [1, 2] {
+        proxy.cut_before(number);
+        let id = number.to_string();
+        let receipt = append(&store, &scope, "a.md", &id, &operation(&id, "f")).await;
+        assert!(!receipt.expect("edit").replayed);
+    }
+    proxy.cut_before(1);
+    assert_eq!(
+        text(&store, &scope, "a.md").await.as_deref(),
+        Some("1\n2\n")
+    );
+}
+
+#[tokio::test]
+async fn a_change_without_operation_is_not_repeated_when_in_doubt() {
+    let database = Database::migrated().await;
+    let proxy = Proxy::start().await;
+    let store = proxy.store(&database, 2);
+    let scope = scope("doubt/main");
+    let (file, any) = (name("a.md"), &Expected::Any);
+    proxy.cut_after(2);
+    let before = proxy.statements();
+    let result = store.write(&scope, &file, "secret", any, None).await;
+    assert_eq!(proxy.statements() - before, 2, "nothing was repeated");
+    let Err(MutationError::Store(StoreError::Unavailable(reason))) = result else {
+        panic!("{result:?}");
+    };
+    assert!(reason.contains("isn't known"), "{reason}");
+    assert_eq!(
+        text(&store, &scope, "a.md").await.as_deref(),
+        Some("secret")
+    );
+    proxy.cut_after(1);
+    let result = store.delete(&scope, &file, any, None).await;
+    assert!(
+        matches!(
+            result,
+            Err(MutationError::Store(StoreError::Unavailable(_)))
+        ),
+        "{result:?}"
+    );
+    assert_eq!(text(&store, &scope, "a.md").await, None);
+}
+
+/// A note that another transaction has locked.
+async fn lock(database: &Database, store: &PostgresStore, scope: &Scope) -> PgConnection {
+    store
+        .write(scope, &name("a.md"), "start\n", &Expected::Any, None)
+        .await
+        .expect("write");
+    let mut other = database.connection().await;
+    other.execute("begin").await.expect("begin");
+    sqlx::query("select from notes where scope = $1 for update")
+        .bind(scope.as_str())
+        .fetch_one(&mut other)
+        .await
+        .expect("lock");
+    other
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_pool_is_unavailable_within_its_time_out() {
+    let database = Database::migrated().await;
+    let options = PostgresOptions {
+        connections_max: 1,
+        acquire_timeout: Duration::from_millis(300),
+        ..database.options.clone()
+    };
+    let store = PostgresStore::connect_lazy(&options).expect("valid options");
+    let scope = scope("full/main");
+    let other = lock(&database, &store, &scope).await;
+    let waiting = tokio::spawn({
+        let (store, scope) = (store.clone(), scope.clone());
+        async move { append(&store, &scope, "a.md", "x", &operation("1", "f")).await }
+    });
+    let mut behind = database.connection().await;
+    until(&mut behind, ONE_WAITS_FOR_A_LOCK, &database.options.schema).await;
+    let asked = Instant::now();
+    let full = store.read(&scope, &name("a.md"), 10).await;
+    assert!(matches!(&full, Err(StoreError::Unavailable(_))), "{full:?}");
+    assert!(
+        asked.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        asked.elapsed()
+    );
+    other.close().await.expect("close");
+    within_patience(waiting)
+        .await
+        .expect("no panic")
+        .expect("the lock is free");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_that_takes_too_long_is_unavailable() {
+    let database = Database::migrated().await;
+    let options = PostgresOptions {
+        statement_timeout: Duration::from_millis(200),
+        ..database.options.clone()
+    };
+    let store = PostgresStore::connect_lazy(&options).expect("valid options");
+    let scope = scope("slow/main");
+    let other = lock(&database, &store, &scope).await;
+    let edit = operation("1", "f");
+    let slow = within_patience(append(&store, &scope, "a.md", "x", &edit)).await;
+    let Err(MutationError::Store(StoreError::Unavailable(reason))) = slow else {
+        panic!("{slow:?}");
+    };
+    assert_eq!(reason, "the statement took too long, SQLSTATE 57014");
+    other.close().await.expect("close");
+    append(&store, &scope, "a.md", "x", &edit)
+        .await
+        .expect("the lock is free");
+    assert_eq!(
+        text(&store, &scope, "a.md").await.as_deref(),
+        Some("start\nx\n")
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cancelled_operations_give_their_connections_back() {
+    let database = Database::migrated().await;
+    let store = database.store_of(2);
+    let scope = scope("cancelled/main");
+    let other = lock(&database, &store, &scope).await;
+    let mut behind = database.connection().await;
+    // Both connections wait for the lock, and more operations for the connections.
+    let waiting: Vec<_> = (0..6)
+        .map(|n| {
+            let (store, scope) = (store.clone(), scope.clone());
+            tokio::spawn(async move {
+                let id = n.to_string();
+                append(&store, &scope, "a.md", &id, &operation(&id, "f")).await
+            })
+        })
+        .collect();
+    until(&mut behind, ONE_WAITS_FOR_A_LOCK, &database.options.schema).await;
+    for operation in &waiting {
+        operation.abort();
+    }
+    other.close().await.expect("close");
+    within_patience(join_all(waiting)).await;
+    let operations = (0..64).map(|n| any_operation(&store, &scope, n));
+    for done in within_patience(join_all(operations)).await {
+        done.expect("the connections are there again");
+    }
+    // A cancelled edit took effect wholly or not at all.
+    let text = text(&store, &scope, "a.md").await.expect("there");
+    for n in 0..6 {
+        let id = n.to_string();
+        let receipt = store
+            .receipt(&scope, &operation(&id, "f"))
+            .await
+            .expect("answers");
+        assert_eq!(text.lines().any(|line| line == id), receipt.is_some());
+    }
+}
+
+#[tokio::test]
+async fn half_of_the_operations_can_be_cancelled_anywhere() {
+    let database = Database::migrated().await;
+    let store = database.store_of(2);
+    let scope = scope("cancelled/main");
+    let operations: Vec<_> = (0..200)
+        .map(|n| {
+            let (store, scope) = (store.clone(), scope.clone());
+            tokio::spawn(async move { any_operation(&store, &scope, n).await })
+        })
+        .collect();
+    for (n, operation) in operations.into_iter().enumerate() {
+        if n % 2 == 0 {
+            operation.abort();
+            let _ = operation.await;
+        } else {
+            within_patience(operation)
+                .await
+                .expect("no panic")
+                .expect("finishes");
+        }
+    }
+    let text = text(&store, &scope, "a.md").await.expect("there");
+    for n in (0..200).filter(|n| n % 8 < 2) {
+        let receipt = store
+            .receipt(&scope, &operation(&format!("own {n}"), "f"))
+            .await
+            .expect("answers");
+        let line = format!("line {n}");
+        let lines = text.lines().filter(|found| **found == line).count();
+        assert_eq!(lines, usize::from(receipt.is_some()), "{line}");
+        assert!(n % 2 == 0 || receipt.is_some());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_serialization_failure_is_attempted_again() {
+    let database = Database::migrated().await;
+    let options: PgConnectOptions = database_url().parse().expect("valid URL");
+    let options = options.application_name(&database.options.schema).options([
+        ("search_path", database.options.schema.as_str()),
+        ("default_transaction_isolation", "repeatable read"),
+    ]);
+    let pool = PgPoolOptions::new()
+        .max_connections(1)
+        .connect_lazy_with(options);
+    let store = PostgresStore::from_pool(pool);
+    let scope = scope("serial/main");
+    let mut other = lock(&database, &store, &scope).await;
+    let waiting = tokio::spawn({
+        let (store, scope) = (store.clone(), scope.clone());
+        async move { append(&store, &scope, "a.md", "mine", &operation("1", "f")).await }
+    });
+    let mut behind = database.connection().await;
+    until(&mut behind, ONE_WAITS_FOR_A_LOCK, &database.options.schema).await;
+    other
+        .execute("update notes set content = E'theirs\\n', version = nextval('note_versions')")
+        .await
+        .expect("update");
+    other.execute("commit").await.expect("commit");
+    let receipt = within_patience(waiting)
+        .await
+        .expect("no panic")
+        .expect("edit");
+    assert!(!receipt.replayed);
+    assert_eq!(
+        text(&store, &scope, "a.md").await.as_deref(),
+        Some("theirs\nmine\n")
+    );
+}
+
+#[tokio::test]
+async fn an_unmigrated_database_is_said_to_be_one_by_every_operation() {
+    let database = Database::unmigrated();
+    let store = database.store();
+    let scope = scope("t/main");
+    let is_unmigrated = |result: Result<(), StoreError>, what: &str| {
+        assert!(
+            matches!(
+                result,
+                Err(StoreError::Unmigrated {
+                    found: 0,
+                    needed: 1..
+                })
+            ),
+            "{what}: {result:?}"
+        );
+    };
+    is_unmigrated(store.check().await, "check");
+    for n in 0..8 {
+        is_unmigrated(
+            any_operation(&store, &scope, n).await,
+            &format!("operation {n}"),
+        );
+    }
+    let edit = operation("1", "f");
+    let receipt = store.receipt(&scope, &edit).await;
+    assert!(
+        matches!(
+            receipt,
+            Err(MutationError::Store(StoreError::Unmigrated { .. }))
+        ),
+        "{receipt:?}"
+    );
+    let written = store
+        .write(&scope, &name("a.md"), "x", &Expected::Any, None)
+        .await;
+    assert!(
+        matches!(
+            written,
+            Err(MutationError::Store(StoreError::Unmigrated { .. }))
+        ),
+        "{written:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_database_that_is_away_is_unavailable_and_no_secret_is_told() {
+    // A port that nothing listens on: it was free a moment ago.
+    let free = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("bind");
+    let port = free.local_addr().expect("bound").port();
+    drop(free);
+    let options = PostgresOptions {
+        acquire_timeout: Duration::from_millis(300),
+        ..PostgresOptions::new(format!("postgres://user:hunter2@127.0.0.1:{port}/secretdb"))
+    };
+    let store = PostgresStore::connect_lazy(&options).expect("nothing is connected yet");
+    let scope = scope("secret-tenant/main");
+    let edit = Edit::Append {
+        content: "secret text".to_owned(),
+    };
+    let request = EditRequest {
+        edit: &edit,
+        note_chars_max: 100,
+        expected: Expected::Any,
+    };
+    let asked = Instant::now();
+    let edited = store
+        .edit(
+            &scope,
+            &name("secret-note.md"),
+            &request,
+            &operation("secret-id", "f"),
+        )
+        .await;
+    let checked = store.check().await;
+    let migrated = store.migrate().await;
+    assert!(asked.elapsed() < Duration::from_secs(5));
+    assert!(matches!(
+        &edited,
+        Err(MutationError::Store(StoreError::Unavailable(_)))
+    ));
+    assert!(matches!(&checked, Err(StoreError::Unavailable(_))));
+    assert!(matches!(&migrated, Err(StoreError::Unavailable(_))));
+    let told = format!("{edited:?} {checked:?} {migrated:?} {store:?} {options:?}");
+    for secret in ["hunter2", "secret"] {
+        assert!(!told.contains(secret), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn options_that_cannot_be_meant_are_refused() {
+    let refused = |options: &PostgresOptions| match PostgresStore::connect_lazy(options) {
+        Err(StoreError::InvalidValue { field, reason }) => {
+            assert!(!reason.contains("hunter2"), "{reason}");
+            field
+        }
+        other => panic!("{other:?}"),
+    };
+    let valid = PostgresOptions::new("postgres://user:hunter2@127.0.0.1/db");
+    for url in [
+        "",
+        "no url",
+        "mysql://user:hunter2@host/db",
+        "postgres://u:hunter2@h:99999/db",
+    ] {
+        assert_eq!(refused(&PostgresOptions::new(url)), "url", "`{url}`");
+    }
+    for schema in [
+        "",
+        "With-Dash",
+        "1st",
+        "a;b",
+        "a\"b",
+        "Upper",
+        &"x".repeat(64),
+    ] {
+        let schema = schema.to_owned();
+        assert_eq!(
+            refused(&PostgresOptions {
+                schema,
+                ..valid.clone()
+            }),
+            "schema"
+        );
+    }
+    let none = PostgresOptions {
+        connections_max: 0,
+        ..valid.clone()
+    };
+    assert_eq!(refused(&none), "connections_max");
+}
+
+#[tokio::test]
+async fn a_closed_store_is_unavailable() {
+    let database = Database::migrated().await;
+    let store = database.store();
+    store.check().await.expect("migrated");
+    store.close().await;
+    let read = store.read(&scope("t/main"), &name("a.md"), 1).await;
+    assert!(matches!(read, Err(StoreError::Unavailable(_))), "{read:?}");
+}

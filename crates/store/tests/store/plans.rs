@@ -1,1 +1,274 @@
-//! To come.
+//! How the database runs each statement: by ranges of indexes, at the same cost however many
+//! tenants there are.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use sqlx::{AssertSqlSafe, Executor, PgConnection, Row};
+
+use crate::database::Database;
+
+/// Parameters of a call of each statement, as SQL text. A statement that isn't listed fails the
+/// test, so none goes unseen.
+const CALLS: [(&str, &[&str]); 15] = [
+    ("look_up", &["'acme/7/main'", "'none'", "'n7.md'", "1001"]),
+    ("find_receipt", &["'acme/7/main'", "'op7'"]),
+    (
+        "create_note",
+        &[
+            "'acme/7/main'",
+            "'new'",
+            "'new.md'",
+            "'text'",
+            "null",
+            "4",
+            "'f'",
+            "'edit'",
+            "'created'",
+        ],
+    ),
+    (
+        "update_note",
+        &[
+            "'acme/7/main'",
+            "'new'",
+            "'n7.md'",
+            "'text'",
+            "null",
+            "4",
+            "'f'",
+            "'edit'",
+            "'appended'",
+            "7",
+            "true",
+        ],
+    ),
+    ("lock_note", &["'acme/7/main'", "'n7.md'", "1001"]),
+    ("delete_any", &["'acme/7/main'", "'new'", "'n7.md'", "'f'"]),
+    (
+        "delete_version",
+        &["'acme/7/main'", "'new'", "'n7.md'", "'f'", "7"],
+    ),
+    (
+        "record_absence",
+        &["'acme/7/main'", "'new'", "'absent.md'", "'f'"],
+    ),
+    ("read_note", &["'acme/7/main'", "'n7.md'", "65536"]),
+    ("list_names", &["'acme/7/main'", "11"]),
+    (
+        "read_notebook",
+        &["'acme/7/main'", "'MEMORY.md'", "65536", "1333"],
+    ),
+    (
+        "search_notes",
+        &["'acme/7/main'", "1000", "65536", "'{needle,x}'"],
+    ),
+    ("keep_snapshot", &["'acme/7/main'", "'new'", "'text'"]),
+    ("read_snapshot", &["'acme/7/main'", "'d7'"]),
+    ("newest_migration", &[]),
+];
+
+/// Notes of each scope, one of them the main note.
+const NOTES_PER_SCOPE: i32 = 10;
+
+/// What a statement may touch more at a hundred times the rows: one level of each index that it
+/// goes down, five at most; and, where transactions of other tests keep the server from knowing
+/// that a row is visible to all, the page of each note of the scope.
+const MORE_BUFFERS_MAX: i64 = 5 + NOTES_PER_SCOPE as i64;
+
+/// Fills scopes from number `first` to `last` with notes, and as many receipts and snapshots.
+async fn fill(connection: &mut PgConnection, first: i32, last: i32) {
+    let notes = "insert into notes (scope, name, content, chars, version, operation_id) \
+         select format('acme/%s/main', scope), \
+                case note when 1 then 'MEMORY.md' else format('n%s.md', note) end, \
+                repeat('some words ', 20), 220, 7, null \
+         from generate_series($1, $2) as scope, generate_series(1, $3) as note";
+    let receipts = "insert into receipts \
+             (scope, id, fingerprint, kind, name, status, version, existed) \
+         select format('acme/%s/main', scope), format('op%s', note), 'f', 'edit', 'MEMORY.md', \
+                'appended', 1, true \
+         from generate_series($1, $2) as scope, generate_series(1, $3) as note";
+    let snapshots = "insert into snapshots (scope, digest, content) \
+         select format('acme/%s/main', scope), format('d%s', note), repeat('block ', 20) \
+         from generate_series($1, $2) as scope, generate_series(1, $3) as note";
+    for statement in [notes, receipts, snapshots] {
+        sqlx::query(statement)
+            .bind(first)
+            .bind(last)
+            .bind(NOTES_PER_SCOPE)
+            .execute(&mut *connection)
+            .await
+            .expect("fill");
+    }
+    // Also settles what inserting left to do, which would otherwise count as cost of a read.
+    connection
+        .execute("vacuum (analyze) notes, receipts, snapshots")
+        .await
+        .expect("vacuum");
+}
+
+/// The plan of a statement as run with generic parameters, and the buffers that it touched.
+async fn plan(
+    connection: &mut PgConnection,
+    name: &str,
+    sql: &str,
+    values: &[&str],
+) -> (Value, i64) {
+    let execute = if values.is_empty() {
+        format!("execute {name}")
+    } else {
+        format!("execute {name}({})", values.join(", "))
+    };
+    connection
+        .execute(AssertSqlSafe(format!("prepare {name} as {sql}")))
+        .await
+        .expect(name);
+    connection.execute("begin").await.expect("begin");
+    // The first run also loads what the server caches about tables.
+    connection
+        .execute(AssertSqlSafe(execute.clone()))
+        .await
+        .expect(name);
+    connection.execute("rollback; begin").await.expect("begin");
+    let explain = format!("explain (analyze, buffers, timing off, format json) {execute}");
+    let row = sqlx::raw_sql(AssertSqlSafe(explain))
+        .fetch_one(&mut *connection)
+        .await
+        .expect(name);
+    connection
+        .execute(AssertSqlSafe(format!("rollback; deallocate {name}")))
+        .await
+        .expect(name);
+    let explained: &str = row.try_get_unchecked(0).expect("a plan");
+    let explained: Value = serde_json::from_str(explained).expect("JSON");
+    let plan = explained[0]["Plan"].clone();
+    let buffers = ["Shared Hit Blocks", "Shared Read Blocks"]
+        .iter()
+        .map(|key| plan[key].as_i64().expect("buffers are counted"))
+        .sum();
+    (plan, buffers)
+}
+
+fn statements() -> BTreeMap<String, String> {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/src/postgres/sql");
+    std::fs::read_dir(directory)
+        .expect("the statements are there")
+        .map(|entry| entry.expect("readable").path())
+        .map(|path| {
+            let stem = path
+                .file_stem()
+                .expect("a name")
+                .to_string_lossy()
+                .into_owned();
+            (stem, std::fs::read_to_string(&path).expect("readable"))
+        })
+        .collect()
+}
+
+/// Nodes of a plan that read a whole table of notes, receipts or snapshots, or a whole index.
+fn scans(node: &Value, found: &mut Vec<String>) {
+    let kind = node["Node Type"].as_str().unwrap_or_default();
+    let relation = node["Relation Name"].as_str().unwrap_or_default();
+    if matches!(relation, "notes" | "receipts" | "snapshots") {
+        let by_index = matches!(kind, "Index Scan" | "Index Only Scan" | "Bitmap Heap Scan");
+        let bounded = !node["Index Cond"].is_null() || !node["Recheck Cond"].is_null();
+        if kind != "ModifyTable" && !(by_index && bounded) {
+            found.push(format!("{kind} on {relation}"));
+        }
+    }
+    for child in node["Plans"].as_array().into_iter().flatten() {
+        scans(child, found);
+    }
+}
+
+#[tokio::test]
+async fn every_statement_is_a_range_of_an_index_at_the_same_cost_among_100_000_notes() {
+    let database = Database::migrated().await;
+    let mut connection = database.connection().await;
+    connection
+        .execute("set plan_cache_mode = force_generic_plan")
+        .await
+        .expect("set");
+    let statements = statements();
+    assert_eq!(
+        statements.keys().map(String::as_str).collect::<Vec<_>>(),
+        {
+            let mut listed: Vec<_> = CALLS.iter().map(|(name, _)| *name).collect();
+            listed.sort_unstable();
+            listed
+        },
+        "every statement has a call"
+    );
+    fill(&mut connection, 1, 100).await;
+    let mut at_first = BTreeMap::new();
+    for (name, values) in CALLS {
+        let (_, buffers) = plan(&mut connection, name, &statements[name], values).await;
+        at_first.insert(name, buffers);
+    }
+    fill(&mut connection, 101, 10_000).await;
+    let notes: i64 = sqlx::query_scalar("select count(*) from notes")
+        .fetch_one(&mut connection)
+        .await
+        .expect("count");
+    assert_eq!(notes, 100_000);
+    for (name, values) in CALLS {
+        let (plan, buffers) = plan(&mut connection, name, &statements[name], values).await;
+        let mut found = Vec::new();
+        scans(&plan, &mut found);
+        assert!(found.is_empty(), "{name} scans: {found:?}\n{plan:#}");
+        let more = buffers - at_first[name];
+        assert!(
+            more <= MORE_BUFFERS_MAX,
+            "{name} touched {} buffers at 1,000 notes and {buffers} at 100,000\n{plan:#}",
+            at_first[name]
+        );
+    }
+}
+
+/// One tenant with many notes among many with few mustn't turn the plans for the others.
+#[tokio::test]
+async fn one_big_notebook_changes_no_plan() {
+    let database = Database::migrated().await;
+    let mut connection = database.connection().await;
+    connection
+        .execute("set plan_cache_mode = force_generic_plan")
+        .await
+        .expect("set");
+    fill(&mut connection, 1, 100).await;
+    connection
+        .execute(
+            "insert into notes (scope, name, content, chars, version) \
+             select 'big/main', format('n%s.md', note), 'words', 5, 7 \
+             from generate_series(1, 30000) as note",
+        )
+        .await
+        .expect("fill");
+    connection
+        .execute("vacuum (analyze) notes")
+        .await
+        .expect("vacuum");
+    let statements = statements();
+    for (name, values) in CALLS {
+        let mut of_big: Vec<&str> = values.to_vec();
+        if let Some(scope) = of_big.first_mut() {
+            *scope = "'big/main'";
+        }
+        for values in [values, &of_big] {
+            let (plan, buffers) = plan(&mut connection, name, &statements[name], values).await;
+            let mut found = Vec::new();
+            scans(&plan, &mut found);
+            assert!(found.is_empty(), "{name} scans: {found:?}\n{plan:#}");
+            // A search reads as many notes as it may examine, a snapshot as many names as it
+            // may list; neither reads the whole notebook.
+            let buffers_max = match name {
+                "search_notes" => 1_100,
+                "read_notebook" => 1_500,
+                _ => 50,
+            };
+            assert!(
+                buffers <= buffers_max,
+                "{name} touched {buffers} buffers\n{plan:#}"
+            );
+        }
+    }
+}

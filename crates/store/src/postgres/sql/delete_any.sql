@@ -13,6 +13,6 @@ with note as (
     select $1, $2, $4, 'delete', $3,
            case when outcome.existed then 'deleted' else 'not_found' end, null, outcome.existed
     from outcome
-    where $2 is not null
+    where $2::text is not null
 )
 select existed from outcome

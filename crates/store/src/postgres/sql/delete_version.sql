@@ -8,6 +8,6 @@ with note as (
     insert into receipts (scope, id, fingerprint, kind, name, status, version, existed)
     select $1, $2, $4, 'delete', $3, 'deleted', null, true
     from note
-    where $2 is not null
+    where $2::text is not null
 )
 select true as existed from note

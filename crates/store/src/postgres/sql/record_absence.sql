@@ -6,6 +6,6 @@ with absence as (
     insert into receipts (scope, id, fingerprint, kind, name, status, version, existed)
     select $1, $2, $4, 'delete', $3, 'not_found', null, false
     from absence
-    where $2 is not null
+    where $2::text is not null
 )
 select false as existed from absence

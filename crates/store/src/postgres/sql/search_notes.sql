@@ -16,19 +16,26 @@ with ranked as (
         exists (select from ranked where position > $2)
             or exists (select from examined where chars > $3) as incomplete
 ), hit as (
-    select name, left(content, $3) as content
+    select examined.name, left(examined.content, $3) as content
     from examined
+    -- The offset keeps the planner from lowering the text anew for each term.
+    cross join lateral (
+        select
+            coalesce(examined.folded, lower(examined.content collate "C")) as content,
+            lower(examined.name collate "C") as name
+        offset 0
+    ) as lowered
     -- Of an over-long note only the first characters count, and where a text is cut can change
     -- what its last letter is in lower case: such a note is left to the caller.
-    where chars > $3
+    where examined.chars > $3
         or exists (
             select
             from unnest($4::text[]) as wanted (term)
-            where strpos(coalesce(folded, lower(content collate "C")), term) > 0
-                or strpos(lower(name collate "C"), term) > 0
+            where strpos(lowered.content, wanted.term) > 0
+                or strpos(lowered.name, wanted.term) > 0
         )
 )
+-- In no order, so that notes can be sent as they are found.
 select summary.scanned, summary.incomplete, hit.name, hit.content
 from summary
 left join hit on true
-order by hit.name

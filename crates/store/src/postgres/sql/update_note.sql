@@ -12,6 +12,6 @@ with note as (
     insert into receipts (scope, id, fingerprint, kind, name, status, version, existed)
     select $1, $2, $7, $8, $3, $9, note.version, $11
     from note
-    where $2 is not null
+    where $2::text is not null
 )
 select version from note
