@@ -1,0 +1,205 @@
+//! A bed: a schema, task queues and a client that belong to one test.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use notekeeper::data_converter;
+use notekeeper_contract::ChatMessage;
+use notekeeper_domain::{NoteName, Scope};
+use notekeeper_store::{Expected, NoteStore as _, PostgresOptions, PostgresStore};
+use notekeeper_workflows::{AgentInput, AgentState, AgentWorkflow, Reply, SendMessage};
+use serde_json::Value;
+use temporalio_client::{
+    Client, ClientOptions, Connection, ConnectionOptions, Url, WorkflowExecuteUpdateOptions,
+    WorkflowFetchHistoryOptions, WorkflowHandle, WorkflowQueryOptions, WorkflowSignalOptions,
+    WorkflowStartOptions, errors::WorkflowUpdateError,
+};
+use temporalio_common::protos::temporal::api::{
+    failure::v1::{Failure, failure::FailureInfo},
+    history::v1::History,
+};
+
+/// Handle on a conversation, whichever of its runs is open.
+pub(crate) type Agent = WorkflowHandle<Client, AgentWorkflow>;
+
+/// One test's own place on the servers: nothing in it is shared with another test.
+pub(crate) struct Bed {
+    pub(crate) client: Client,
+    pub(crate) store: PostgresStore,
+    pub(crate) database_url: String,
+    pub(crate) temporal_address: String,
+    pub(crate) temporal_namespace: String,
+    pub(crate) schema: String,
+    pub(crate) task_queue: String,
+    pub(crate) workflow_task_queue: String,
+    directory: tempfile::TempDir,
+}
+
+impl Bed {
+    /// Makes a migrated schema and connects.
+    pub(crate) async fn new() -> Self {
+        let database_url = required("DATABASE_URL");
+        let temporal_address = required("TEMPORAL_ADDRESS");
+        let temporal_namespace =
+            std::env::var("TEMPORAL_NAMESPACE").unwrap_or_else(|_| "default".to_owned());
+        let unique = format!("{:016x}", rand::random::<u64>());
+        let schema = format!("test_{unique}");
+        let options = PostgresOptions {
+            schema: schema.clone(),
+            connections_max: 4,
+            ..PostgresOptions::new(&database_url)
+        };
+        let store = PostgresStore::connect_lazy(&options).expect("usable DATABASE_URL");
+        store.migrate().await.expect("migrate");
+        Self {
+            client: connect(&temporal_address, &temporal_namespace).await,
+            store,
+            database_url,
+            temporal_address,
+            temporal_namespace,
+            schema,
+            task_queue: format!("memory-{unique}"),
+            workflow_task_queue: format!("workflows-{unique}"),
+            directory: tempfile::tempdir().expect("temporary directory"),
+        }
+    }
+
+    /// A path for a file of the test.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// Writes the scripted model's turns and says where.
+    pub(crate) fn script(&self, turns: &Value) -> PathBuf {
+        let path = self.path(&format!("script-{:08x}.json", rand::random::<u32>()));
+        write(&path, &serde_json::json!({ "turns": turns }).to_string());
+        path
+    }
+
+    /// An agent's input whose memory activities go to this test's queue.
+    pub(crate) fn input(&self, namespace: &str) -> AgentInput {
+        let mut input = AgentInput { namespace: namespace.to_owned(), ..AgentInput::default() };
+        for memory in &mut input.memories {
+            memory.activities.queue =
+                notekeeper_workflows::ActivityQueue::Named(self.task_queue.clone());
+        }
+        input
+    }
+
+    /// Starts a conversation.
+    pub(crate) async fn start(&self, input: AgentInput) -> Agent {
+        let id = format!("agent-{:016x}", rand::random::<u64>());
+        let options = WorkflowStartOptions::new(&self.workflow_task_queue, &id)
+            .run_timeout(Duration::from_secs(120))
+            .build();
+        self.client
+            .start_workflow(AgentWorkflow::run, input.into(), options)
+            .await
+            .expect("start the workflow");
+        self.client.get_workflow_handle::<AgentWorkflow>(id)
+    }
+
+    /// The text of a note; `None` where there is none. `scope` is its path form.
+    pub(crate) async fn note(&self, scope: &str, name: &str) -> Option<String> {
+        let scope = Scope::parse(scope).expect("scope");
+        let name = NoteName::parse(name).expect("name");
+        let note = self.store.read(&scope, &name, 1_000_000).await.expect("read");
+        note.map(|note| note.content)
+    }
+
+    /// Puts a note into the store, as a person outside would.
+    pub(crate) async fn put(&self, scope: &str, name: &str, content: &str) {
+        let scope = Scope::parse(scope).expect("scope");
+        let name = NoteName::parse(name).expect("name");
+        self.store.write(&scope, &name, content, &Expected::Any, None).await.expect("write");
+    }
+
+    /// Drops the schema.
+    pub(crate) async fn finish(self) {
+        let pool = sqlx::PgPool::connect(&self.database_url).await.expect("connect");
+        let drop = format!("drop schema \"{}\" cascade", self.schema);
+        sqlx::raw_sql(sqlx::AssertSqlSafe(drop)).execute(&pool).await.expect("drop the schema");
+    }
+}
+
+/// Sends a message and waits for the reply.
+pub(crate) async fn say(agent: &Agent, text: &str) -> Result<Reply, Box<Failure>> {
+    send(agent, SendMessage { text: text.to_owned(), id: None }, None).await
+}
+
+/// Sends a message under an update id and waits for the reply.
+pub(crate) async fn send(
+    agent: &Agent,
+    message: SendMessage,
+    update_id: Option<&str>,
+) -> Result<Reply, Box<Failure>> {
+    let options =
+        WorkflowExecuteUpdateOptions::builder().maybe_update_id(update_id.map(str::to_owned)).build();
+    match agent.execute_update(AgentWorkflow::send_message, message.into(), options).await {
+        Ok(reply) => Ok(reply),
+        Err(WorkflowUpdateError::Failed(failure)) => Err(failure),
+        Err(other) => panic!("the update came to neither reply nor failure: {other:?}"),
+    }
+}
+
+/// Type of an application failure; empty for any other.
+pub(crate) fn failure_type(failure: &Failure) -> &str {
+    match &failure.failure_info {
+        Some(FailureInfo::ApplicationFailureInfo(info)) => &info.r#type,
+        _ => "",
+    }
+}
+
+/// The query `state`.
+pub(crate) async fn state(agent: &Agent) -> AgentState {
+    agent
+        .query(AgentWorkflow::state, (), WorkflowQueryOptions::default())
+        .await
+        .expect("query the state")
+}
+
+/// The query `transcript`.
+pub(crate) async fn transcript(agent: &Agent) -> Vec<ChatMessage> {
+    agent
+        .query(AgentWorkflow::transcript, (), WorkflowQueryOptions::default())
+        .await
+        .expect("query the transcript")
+}
+
+/// Asks the conversation to close.
+pub(crate) async fn close(agent: &Agent) {
+    agent
+        .signal(AgentWorkflow::close, (), WorkflowSignalOptions::default())
+        .await
+        .expect("signal close");
+}
+
+/// The history of the open or last run.
+pub(crate) async fn history(agent: &Agent) -> History {
+    let events = agent
+        .fetch_history(WorkflowFetchHistoryOptions::default())
+        .into_events()
+        .await
+        .expect("fetch the history");
+    History { events }
+}
+
+async fn connect(address: &str, namespace: &str) -> Client {
+    let url: Url = format!("http://{address}").parse().expect("usable TEMPORAL_ADDRESS");
+    let connection = Connection::connect(ConnectionOptions::new(url).build())
+        .await
+        .expect("connect to Temporal");
+    let options = ClientOptions::new(namespace).data_converter(data_converter()).build();
+    Client::new(connection, options).expect("client")
+}
+
+fn required(name: &str) -> String {
+    std::env::var(name)
+        .unwrap_or_else(|_| panic!("{name} is not set; run the tests with `make test`"))
+}
+
+fn write(path: &Path, text: &str) {
+    std::fs::write(path, text).expect("write a file of the test");
+}

@@ -1,0 +1,124 @@
+//! Workers as processes of their own, so that they can be killed.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    path::PathBuf,
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use super::{Bed, eventually};
+
+/// How a worker is started.
+#[derive(Default)]
+pub(crate) struct WorkerOptions {
+    /// The scripted model's turns.
+    pub(crate) script: Option<PathBuf>,
+    /// Goes to `--fault`.
+    pub(crate) fault: Option<String>,
+    /// Another way to the database, such as a proxy.
+    pub(crate) database_url: Option<String>,
+    /// Goes to `--queues`.
+    pub(crate) queues: Option<&'static str>,
+    /// Further variables.
+    pub(crate) environment: Vec<(&'static str, String)>,
+}
+
+/// A worker process. Dropping it kills it.
+pub(crate) struct Worker {
+    child: Child,
+    log: Arc<Mutex<Vec<String>>>,
+}
+
+impl Worker {
+    /// Starts a worker on the bed's queues and waits until it is up.
+    pub(crate) async fn start(bed: &Bed, options: WorkerOptions) -> Self {
+        let queues = options.queues.map_or(2, |queues| queues.split(',').count());
+        let worker = Self::spawn(bed, options);
+        worker.wait_until_logged("worker is up", queues).await;
+        worker
+    }
+
+    /// Starts a worker and doesn't wait.
+    pub(crate) fn spawn(bed: &Bed, options: WorkerOptions) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_notekeeper"));
+        command
+            .arg("worker")
+            .env("DATABASE_URL", options.database_url.as_ref().unwrap_or(&bed.database_url))
+            .env("NOTEKEEPER_SCHEMA", &bed.schema)
+            .env("TEMPORAL_ADDRESS", &bed.temporal_address)
+            .env("TEMPORAL_NAMESPACE", &bed.temporal_namespace)
+            .env("NOTEKEEPER_TASK_QUEUE", &bed.task_queue)
+            .env("NOTEKEEPER_WORKFLOW_TASK_QUEUE", &bed.workflow_task_queue)
+            .envs(options.script.map(|script| ("NOTEKEEPER_SCRIPT", script)))
+            .envs(options.fault.map(|fault| ("NOTEKEEPER_FAULT", fault)))
+            .envs(options.queues.map(|queues| ("NOTEKEEPER_QUEUES", queues)))
+            .envs(options.environment)
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().expect("start a worker");
+        let stderr = BufReader::new(child.stderr.take().expect("piped"));
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let lines = Arc::clone(&log);
+        std::thread::spawn(move || {
+            for line in stderr.lines().map_while(Result::ok) {
+                // Shown where the test fails.
+                println!("worker: {line}");
+                lines.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+            }
+        });
+        Self { child, log }
+    }
+
+    /// What it has logged so far.
+    pub(crate) fn log(&self) -> Vec<String> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Waits until so many lines of its log contain `text`.
+    pub(crate) async fn wait_until_logged(&self, text: &str, times: usize) {
+        eventually(&format!("the worker says `{text}` {times} times"), || async {
+            let said = self.log().iter().filter(|line| line.contains(text)).count();
+            (said >= times).then_some(())
+        })
+        .await;
+    }
+
+    /// Process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Kills it the way that leaves no time for anything.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().expect("kill the worker");
+        self.child.wait().expect("wait for the worker");
+    }
+
+    /// Sends SIGTERM.
+    pub(crate) fn terminate(&self) {
+        let status = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status();
+        assert!(status.expect("run kill").success());
+    }
+
+    /// Waits until it has ended by itself.
+    pub(crate) async fn ended(&mut self) -> ExitStatus {
+        let deadline = tokio::time::Instant::now() + super::PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().expect("wait for the worker") {
+                return status;
+            }
+            assert!(tokio::time::Instant::now() < deadline, "the worker did not end");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
