@@ -65,10 +65,130 @@ pub struct ToolCall {
 }
 
 impl Message {
+    /// Whether a user said something in this message. One that only ever held memory blocks is no
+    /// prompt.
+    pub fn is_user_prompt(&self) -> bool {
+        match self {
+            Self::User { parts } => parts
+                .iter()
+                .any(|part| matches!(part, UserPart::Text { .. })),
+            Self::Assistant { .. } | Self::Tool { .. } => false,
+        }
+    }
+
     /// A user message of one text.
     pub fn user(text: impl Into<String>) -> Self {
         Self::User {
             parts: vec![UserPart::Text { text: text.into() }],
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn conversation() -> Vec<Message> {
+        vec![
+            Message::User {
+                parts: vec![
+                    UserPart::Text {
+                        text: "hi".to_owned(),
+                    },
+                    UserPart::Memory {
+                        scope_hash: "0d6e4079e36703eb".to_owned(),
+                        text: "<memory>\n- a\n</memory>".to_owned(),
+                    },
+                ],
+            },
+            Message::Assistant {
+                text: String::new(),
+                tool_calls: vec![ToolCall {
+                    id: "c0".to_owned(),
+                    name: "write_memory".to_owned(),
+                    arguments: json!({"content": "b"}),
+                }],
+            },
+            Message::Tool {
+                tool_call_id: "c0".to_owned(),
+                content: "done".to_owned(),
+                is_error: false,
+            },
+            Message::Tool {
+                tool_call_id: "c1".to_owned(),
+                content: "refused".to_owned(),
+                is_error: true,
+            },
+            Message::Assistant {
+                text: "noted".to_owned(),
+                tool_calls: Vec::new(),
+            },
+        ]
+    }
+
+    #[test]
+    fn the_json_form_of_messages_is_stable() {
+        insta::assert_json_snapshot!(conversation());
+    }
+
+    #[test]
+    fn messages_read_back_as_they_were_written() {
+        let text = serde_json::to_string(&conversation()).unwrap();
+        assert_eq!(
+            serde_json::from_str::<Vec<Message>>(&text).unwrap(),
+            conversation()
+        );
+    }
+
+    #[test]
+    fn what_a_writer_may_leave_out_has_a_default() {
+        let read = |value| serde_json::from_value::<Message>(value).unwrap();
+        assert_eq!(
+            read(json!({"role": "assistant", "tool_calls": [{"name": "t"}], "later_field": 1})),
+            Message::Assistant {
+                text: String::new(),
+                tool_calls: vec![ToolCall {
+                    id: String::new(),
+                    name: "t".to_owned(),
+                    arguments: Value::Null,
+                }],
+            }
+        );
+        assert_eq!(
+            read(json!({"role": "tool", "tool_call_id": "c", "content": ""})),
+            Message::Tool {
+                tool_call_id: "c".to_owned(),
+                content: String::new(),
+                is_error: false,
+            }
+        );
+    }
+
+    #[test]
+    fn only_words_of_the_user_make_a_prompt() {
+        let of = |parts| Message::User { parts };
+        let block = UserPart::Memory {
+            scope_hash: "h".to_owned(),
+            text: "t".to_owned(),
+        };
+        assert!(Message::user("").is_user_prompt());
+        assert!(
+            of(vec![
+                block.clone(),
+                UserPart::Text {
+                    text: "a".to_owned()
+                }
+            ])
+            .is_user_prompt()
+        );
+        assert!(!of(vec![block]).is_user_prompt());
+        assert!(!of(Vec::new()).is_user_prompt());
+        assert!(
+            conversation()[1..]
+                .iter()
+                .all(|message| !message.is_user_prompt())
+        );
     }
 }
