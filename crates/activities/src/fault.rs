@@ -3,6 +3,7 @@
 //! They exist with the feature `fault-points` only, which release builds don't have. Without it
 //! [`reach`] does nothing.
 
+#[cfg(not(feature = "fault-points"))]
 use crate::Failure;
 
 /// In `write_memory`, before the store is asked.

@@ -122,10 +122,10 @@ impl Script {
     fn read(json: &str) -> Result<Self, Fault> {
         let mut deserializer = serde_json::Deserializer::from_str(json);
         let script = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
-            fault(
-                &error.path().to_string(),
-                explain(&error.inner().to_string()),
-            )
+            let path = error.path().to_string();
+            // Where the text ends too early there is no path, which prints as `?`.
+            let at = if path == "?" { "." } else { &path };
+            fault(at, explain(&error.inner().to_string()))
         })?;
         deserializer.end().map_err(|error| fault(".", error))?;
         Ok(script)
@@ -218,16 +218,16 @@ impl From<&ScriptedCall> for ToolCall {
 
 /// A misspelt placeholder would be said to the user, so it is an error.
 fn check_text(at: &str, text: &str) -> Result<(), Fault> {
-    for (name, placeholder) in Placeholder::find_all(text) {
-        if placeholder.is_none() {
-            let known = Placeholder::ALL.map(Placeholder::name);
-            return Err(fault(
-                at,
-                format!("unknown placeholder `{name}`{}", offer(name, &known)),
-            ));
-        }
-    }
-    Ok(())
+    let mut placeholders = Placeholder::find_all(text);
+    let Some((name, _)) = placeholders.find(|(_, placeholder)| placeholder.is_none()) else {
+        return Ok(());
+    };
+    let known = Placeholder::ALL.map(Placeholder::name);
+    let hint = match nearest(name, &known) {
+        Some(key) => format!("did you mean `{key}`?"),
+        None => format!("known: {}", known.join(", ")),
+    };
+    Err(fault(at, format!("unknown placeholder `{name}`; {hint}")))
 }
 
 /// What is wrong, and where.
@@ -246,22 +246,21 @@ fn fault(at: &str, reason: impl ToString) -> Fault {
 /// Adds the key that was probably meant to serde's message on an unknown one.
 fn explain(message: &str) -> String {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    match quoted.split_first() {
-        Some((unknown, known)) if message.starts_with("unknown field") => {
-            format!("{message}{}", offer(unknown, known))
-        }
-        _ => message.to_owned(),
+    let meant = match quoted.split_first() {
+        Some((unknown, known)) if message.starts_with("unknown field") => nearest(unknown, known),
+        _ => None,
+    };
+    match meant {
+        Some(key) => format!("{message}; did you mean `{key}`?"),
+        None => message.to_owned(),
     }
 }
 
-fn offer(unknown: &str, known: &[&str]) -> String {
-    let likeness = |key: &&&str| strsim::jaro_winkler(unknown, key);
+fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
     known
         .iter()
-        .max_by(|a, b| likeness(a).total_cmp(&likeness(b)))
-        .filter(|key| likeness(key) >= KEY_LIKENESS_MIN)
-        .map_or_else(
-            || format!("; known: {}", known.join(", ")),
-            |key| format!("; did you mean `{key}`?"),
-        )
+        .map(|key| (strsim::jaro_winkler(unknown, key), *key))
+        .filter(|(likeness, _)| *likeness >= KEY_LIKENESS_MIN)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, key)| key)
 }

@@ -92,8 +92,7 @@ impl ChatModel for ScriptedModel {
         };
         let response = turn.responses.get(answers).ok_or_else(|| {
             ModelError::Refused(format!(
-                "the turn has {} responses, this is request {} of it",
-                turn.responses.len(),
+                "the script ends before request {} of this turn",
                 answers + 1
             ))
         })?;

@@ -1,0 +1,104 @@
+use std::{
+    path::Path,
+    process::{Command, ExitStatus},
+};
+
+use notekeeper_activities::fault::{InvalidFault, arm};
+use notekeeper_contract::FailureType;
+use serde_json::json;
+
+use crate::fixture::{bench, caller, done, input};
+
+/// Set for the copy of this test that is to be killed: the marker file.
+const VICTIM: &str = "NOTEKEEPER_TEST_VICTIM";
+
+/// Runs this one test in a process of its own; fault points are armed for a whole process.
+fn run_alone(test: &str, marker: &Path) -> ExitStatus {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", &format!("fault_points::{test}"), "--nocapture"])
+        .env(VICTIM, marker)
+        .status()
+        .unwrap()
+}
+
+#[tokio::test]
+async fn a_process_is_killed_once_and_passes_from_then_on() {
+    use std::os::unix::process::ExitStatusExt as _;
+    const TEST: &str = "a_process_is_killed_once_and_passes_from_then_on";
+    if let Some(marker) = std::env::var_os(VICTIM) {
+        arm(&format!(
+            "write_memory.after_commit=kill-once:{}",
+            marker.display()
+        ))
+        .unwrap();
+        let bench = bench();
+        let written = bench
+            .notebook
+            .write(input(json!({"content": "tea"})), &caller("1"))
+            .await;
+        assert_eq!(done(written.unwrap()).status, "created");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let marker = folder.path().join("killed: once=here");
+    let status = run_alone(TEST, &marker);
+    assert_eq!(status.signal(), Some(9), "{status:?}");
+    assert!(marker.exists());
+    assert!(run_alone(TEST, &marker).success());
+}
+
+#[tokio::test]
+async fn a_point_fails_as_often_as_it_is_told() {
+    const TEST: &str = "a_point_fails_as_often_as_it_is_told";
+    if std::env::var_os(VICTIM).is_none() {
+        assert!(run_alone(TEST, Path::new("unused")).success());
+        return;
+    }
+    arm("write_memory.after_commit=fail:1;delete_memory.after_commit=fail:1").unwrap();
+    arm("write_memory.before_commit=fail:1; load_snapshot.after_read=fail:1").unwrap();
+    let bench = bench();
+    let write = async || {
+        let fields = json!({"content": "tea", "file": "n"});
+        bench.notebook.write(input(fields), &caller("1")).await
+    };
+    assert_eq!(write().await.unwrap_err().kind, FailureType::Unavailable);
+    assert!(bench.store.take_calls().is_empty());
+    assert_eq!(write().await.unwrap_err().kind, FailureType::Unavailable);
+    assert_eq!(bench.store.take_calls(), ["edit"]);
+    assert!(done(write().await.unwrap()).replayed);
+
+    let delete = async || {
+        let fields = json!({"file": "n"});
+        bench.notebook.delete(input(fields), &caller("2")).await
+    };
+    assert_eq!(delete().await.unwrap_err().kind, FailureType::Unavailable);
+    assert!(done(delete().await.unwrap()).replayed);
+
+    let load = json!({"memories": [{"scope": {}}]});
+    let load = || {
+        bench
+            .notebook
+            .load_snapshot(serde_json::from_value(load.clone()).unwrap())
+    };
+    assert_eq!(load().await.unwrap_err().kind, FailureType::Unavailable);
+    load().await.unwrap();
+}
+
+#[test]
+fn what_cannot_be_armed_says_why() {
+    for spec in [
+        "",
+        "write_memory.after_commit",
+        "write_memory.after_commit=fail:x",
+        "write_memory.after_commit=kill-once:",
+    ] {
+        assert_eq!(arm(spec), Err(InvalidFault::Syntax(spec.to_owned())));
+    }
+    let unknown = arm("write_memory.after_comit=fail:1")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        unknown.contains("`write_memory.after_comit`")
+            && unknown.contains("load_snapshot.after_read")
+    );
+}

@@ -1,0 +1,24 @@
+//! The operations of the contract, without a Temporal server and without a database.
+
+#[cfg(test)]
+mod call_model;
+#[cfg(test)]
+mod delete_memory;
+#[cfg(test)]
+mod failures;
+#[cfg(all(test, feature = "fault-points"))]
+mod fault_points;
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod load_snapshot;
+#[cfg(test)]
+mod operation_ids;
+#[cfg(test)]
+mod read_memory;
+#[cfg(test)]
+mod search_memory;
+#[cfg(test)]
+mod telemetry;
+#[cfg(test)]
+mod write_memory;

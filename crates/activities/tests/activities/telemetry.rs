@@ -1,0 +1,255 @@
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex},
+};
+
+use notekeeper_contract::LoadSnapshotInput;
+use serde_json::{Value, json};
+use tracing::{
+    Event, Subscriber,
+    field::{Field, Visit},
+    span::{Attributes, Id, Record},
+};
+use tracing_subscriber::{
+    Layer, Registry,
+    layer::{Context, SubscriberExt as _},
+    registry::LookupSpan,
+};
+
+use crate::fixture::{bench, caller, input, scope, unmigrated};
+
+type Fields = BTreeMap<String, String>;
+
+/// Keeps what is recorded: spans in the order they close, then events.
+#[derive(Clone, Default)]
+struct Recorder {
+    spans: Arc<Mutex<Vec<(&'static str, Fields)>>>,
+    events: Arc<Mutex<Vec<Fields>>>,
+}
+
+struct IntoFields<'a>(&'a mut Fields);
+
+impl Visit for IntoFields<'_> {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.0.insert(field.name().to_owned(), format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name().to_owned(), value.to_owned());
+    }
+}
+
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Recorder {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        let mut fields = Fields::new();
+        attributes.record(&mut IntoFields(&mut fields));
+        context.span(id).unwrap().extensions_mut().insert(fields);
+    }
+
+    fn on_record(&self, id: &Id, record: &Record<'_>, context: Context<'_, S>) {
+        let span = context.span(id).unwrap();
+        let mut extensions = span.extensions_mut();
+        record.record(&mut IntoFields(extensions.get_mut::<Fields>().unwrap()));
+    }
+
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let mut fields = Fields::new();
+        event.record(&mut IntoFields(&mut fields));
+        self.events.lock().unwrap().push(fields);
+    }
+
+    fn on_close(&self, id: Id, context: Context<'_, S>) {
+        let span = context.span(&id).unwrap();
+        let fields = span.extensions_mut().remove::<Fields>().unwrap();
+        self.spans.lock().unwrap().push((span.name(), fields));
+    }
+}
+
+impl Recorder {
+    /// Records on this thread for as long as the guard lives.
+    fn start() -> (Self, tracing::subscriber::DefaultGuard) {
+        let recorder = Self::default();
+        let guard = tracing::subscriber::set_default(Registry::default().with(recorder.clone()));
+        (recorder, guard)
+    }
+
+    /// The spans recorded since the last time, as JSON objects of name and fields.
+    fn take_spans(&self) -> Vec<Value> {
+        let spans = std::mem::take(&mut *self.spans.lock().unwrap());
+        spans
+            .into_iter()
+            .filter(|(name, _)| name.starts_with("memory."))
+            .map(|(name, mut fields)| {
+                assert_eq!(fields.remove("memory.backend").as_deref(), Some("watched"));
+                assert_eq!(fields.remove("memory.scope_hash"), Some(scope().hash()));
+                json!([name, fields])
+            })
+            .collect()
+    }
+}
+
+#[tokio::test]
+async fn each_operation_leaves_one_span_with_its_outcome_and_counts() {
+    let (recorder, _guard) = Recorder::start();
+    let bench = bench();
+    bench.put("n.md", "tea tea").await;
+
+    let write = json!({"content": "tea", "operation": {"id": "a"}});
+    for fields in [
+        write.clone(),
+        write,
+        json!({"content": "x", "operation": {"id": "a"}}),
+    ] {
+        let _ = bench.notebook.write(input(fields), &caller("1")).await;
+    }
+    assert_eq!(
+        recorder.take_spans(),
+        [
+            json!(["memory.write", {"memory.outcome": "ok", "memory.replayed": "false"}]),
+            json!(["memory.write", {"memory.outcome": "replayed", "memory.replayed": "true"}]),
+            json!(["memory.write", {"memory.outcome": "error", "memory.exception_type": "OperationConflict"}]),
+        ]
+    );
+
+    for file in ["n", "zz"] {
+        bench
+            .notebook
+            .read(input(json!({"file": file})))
+            .await
+            .unwrap();
+    }
+    assert_eq!(
+        recorder.take_spans(),
+        [
+            json!(["memory.read", {"memory.outcome": "ok", "memory.chars": "7"}]),
+            json!(["memory.read", {"memory.outcome": "error", "memory.exception_type": "not_found"}]),
+        ]
+    );
+
+    bench
+        .notebook
+        .search(input(json!({"query": "tea", "max_search_results": 1})))
+        .await
+        .unwrap();
+    assert_eq!(
+        recorder.take_spans(),
+        [json!(["memory.search", {
+            "memory.outcome": "ok", "memory.matches": "1", "memory.scanned": "2", "memory.chars": "7",
+            "memory.truncated": "true",
+        }])]
+    );
+
+    let load: LoadSnapshotInput =
+        serde_json::from_value(json!({"memories": [{"scope": {"namespace": "acme/alice"}}]}))
+            .unwrap();
+    bench.notebook.load_snapshot(load).await.unwrap();
+    let spans = recorder.take_spans();
+    let mut fields = spans[0][1].clone();
+    let chars = fields
+        .as_object_mut()
+        .unwrap()
+        .remove("memory.injected_chars")
+        .unwrap();
+    assert!(chars.as_str().unwrap().parse::<usize>().unwrap() > 20);
+    assert_eq!(
+        (spans.len(), &spans[0][0], fields),
+        (
+            1,
+            &json!("memory.inject"),
+            json!({
+                "memory.outcome": "ok", "memory.main_chars": "4", "memory.main_truncated": "false",
+                "memory.files": "1", "memory.files_truncated": "false", "memory.unchanged": "false",
+            })
+        )
+    );
+
+    for id in ["b", "b", "c"] {
+        let fields = json!({"file": "n", "operation": {"id": id}});
+        bench
+            .notebook
+            .delete(input(fields), &caller("1"))
+            .await
+            .unwrap();
+    }
+    let outcomes = recorder
+        .take_spans()
+        .into_iter()
+        .map(|span| span[1]["memory.outcome"].clone());
+    assert_eq!(
+        outcomes.collect::<Vec<_>>(),
+        ["deleted", "replayed", "not_found"]
+    );
+}
+
+#[tokio::test]
+async fn a_call_that_never_reaches_the_store_leaves_no_span() {
+    let (recorder, _guard) = Recorder::start();
+    let bench = bench();
+    for fields in [
+        json!({"content": " "}),
+        json!({"content": "x", "file": "../a"}),
+    ] {
+        bench
+            .notebook
+            .write(input(fields), &caller("1"))
+            .await
+            .unwrap();
+    }
+    bench
+        .notebook
+        .delete(input(json!({"file": "MEMORY"})), &caller("1"))
+        .await
+        .unwrap();
+    bench
+        .notebook
+        .search(input(json!({"query": " "})))
+        .await
+        .unwrap();
+    assert!(recorder.take_spans().is_empty());
+}
+
+#[tokio::test]
+async fn nothing_recorded_holds_content_names_or_namespaces() {
+    let (recorder, _guard) = Recorder::start();
+    let bench = bench();
+    let run = async || {
+        let secret = json!({"content": "SECRET-content", "file": "SECRET-name", "scope": {"namespace": "SECRET/tenant"}});
+        let _ = bench.notebook.write(input(secret), &caller("1")).await;
+        let secret = json!({"content": "x", "old_text": "SECRET-old", "file": "SECRET-name", "scope": {"namespace": "SECRET/tenant"}});
+        let _ = bench.notebook.write(input(secret), &caller("2")).await;
+        let secret = json!({"file": "SECRET-name", "scope": {"namespace": "SECRET/tenant"}});
+        let _ = bench.notebook.read(input(secret.clone())).await;
+        let _ = bench.notebook.delete(input(secret), &caller("3")).await;
+        let secret = json!({"query": "SECRET-query", "scope": {"namespace": "SECRET/tenant"}});
+        let _ = bench.notebook.search(input(secret)).await;
+        let load = json!({"memories": [{"scope": {"namespace": "SECRET/tenant"}, "render": {"heading": "SECRET"}}]});
+        let _ = bench
+            .notebook
+            .load_snapshot(serde_json::from_value(load).unwrap())
+            .await;
+    };
+    run().await;
+    bench.store.fail_with(unmigrated);
+    run().await;
+    let spans = std::mem::take(&mut *recorder.spans.lock().unwrap());
+    let events = std::mem::take(&mut *recorder.events.lock().unwrap());
+    assert_eq!(
+        spans
+            .iter()
+            .filter(|(name, _)| name.starts_with("memory."))
+            .count(),
+        12
+    );
+    let told: Vec<_> = events
+        .iter()
+        .filter(|event| event.contains_key("failure.kind"))
+        .collect();
+    assert_eq!(
+        told.len(),
+        1,
+        "a memory whose store fails for good is reported: {events:?}"
+    );
+    let text = format!("{spans:?}{events:?}");
+    assert!(!text.contains("SECRET"), "{text}");
+}
