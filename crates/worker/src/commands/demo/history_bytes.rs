@@ -1,0 +1,85 @@
+//! What conditional snapshots by reference save in a history.
+
+use anyhow::Context as _;
+use notekeeper_contract::{
+    CallModelInput, LoadSnapshotInput, LoadSnapshotOutput, MemoryBlock, ScopeRef, SnapshotAnswer,
+};
+use notekeeper_store::SnapshotStore;
+use serde::Serialize;
+
+use super::tally::Call;
+
+/// Bytes that the history would have more if each snapshot result and each model request held the
+/// block's text: the payloads are rewritten so and measured.
+pub(super) async fn saved(store: &impl SnapshotStore, calls: &[Call]) -> anyhow::Result<usize> {
+    let mut saved = 0;
+    for call in calls {
+        saved += match call.kind.as_str() {
+            "load_snapshot" => in_result(store, call).await?,
+            "call_model" => in_request(store, call).await?,
+            _ => 0,
+        };
+    }
+    Ok(saved)
+}
+
+async fn in_result(store: &impl SnapshotStore, call: &Call) -> anyhow::Result<usize> {
+    let (Some(input), Some(result)) = (&call.input, &call.result) else {
+        return Ok(0);
+    };
+    let input: LoadSnapshotInput = serde_json::from_value(input.clone())?;
+    let output: LoadSnapshotOutput = serde_json::from_value(result.clone())?;
+    let mut inlined = output.clone();
+    for (request, answer) in input.memories.iter().zip(&mut inlined.snapshots) {
+        *answer = match answer.clone() {
+            SnapshotAnswer::Block { digest, stats, .. } => {
+                let text = Some(text(store, &request.scope, &digest).await?);
+                SnapshotAnswer::Block {
+                    digest,
+                    text,
+                    stats,
+                }
+            }
+            SnapshotAnswer::Unchanged { digest } => {
+                let text = Some(text(store, &request.scope, &digest).await?);
+                SnapshotAnswer::Block {
+                    digest,
+                    text,
+                    stats: Default::default(),
+                }
+            }
+            other => other,
+        };
+    }
+    grown(&output, &inlined)
+}
+
+async fn in_request(store: &impl SnapshotStore, call: &Call) -> anyhow::Result<usize> {
+    let Some(input) = &call.input else {
+        return Ok(0);
+    };
+    let request: CallModelInput = serde_json::from_value(input.clone())?;
+    let mut inlined = request.clone();
+    for block in &mut inlined.memories {
+        if let MemoryBlock::Reference { scope, digest, .. } = block.clone() {
+            let text = text(store, &scope, &digest).await?;
+            *block = MemoryBlock::Inline { scope, text };
+        }
+    }
+    grown(&request, &inlined)
+}
+
+async fn text(
+    store: &impl SnapshotStore,
+    scope: &ScopeRef,
+    digest: &str,
+) -> anyhow::Result<String> {
+    let text = store.snapshot(&scope.resolve()?, digest).await?;
+    text.context("a block that a history refers to is not kept")
+}
+
+fn grown(before: &impl Serialize, after: &impl Serialize) -> anyhow::Result<usize> {
+    Ok(serde_json::to_vec(after)?
+        .len()
+        .saturating_sub(serde_json::to_vec(before)?.len()))
+}
