@@ -3,11 +3,11 @@
 use std::future::Future;
 
 use notekeeper_contract::{
-    DeleteMemory, DeleteMemoryInput, Outcome, ReadMemory, ReadMemoryInput, Refused, SearchMemory,
-    SearchMemoryInput, WriteMemory, WriteMemoryInput,
+    DeleteMemory, DeleteMemoryInput, MemoryContent, Outcome, ReadMemory, ReadMemoryInput, Refused,
+    SearchMemory, SearchMemoryInput, WriteMemory, WriteMemoryInput,
 };
 use notekeeper_domain as domain;
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use temporalio_workflow::WorkflowContext;
 
@@ -169,30 +169,22 @@ impl Memory {
         activity_id: String,
     ) -> Result<ToolResult, CallFailure> {
         let options = self.settings().activities.options(activity_id);
-        let reader = self.settings().tool_name(domain::READ_MEMORY);
-        let _ = reader;
         match request {
             Request::Write(input) => told(
                 ctx.execute_activity(WriteMemory, input, options).await?,
-                |done| json_text(&done),
+                json_text,
             ),
-            Request::Read(input) => {
-                let max = input.max_memory_size;
-                told(
-                    ctx.execute_activity(ReadMemory, input, options).await?,
-                    |done| {
-                        let _ = max;
-                        done.content
-                    },
-                )
-            }
+            Request::Read(input) => told(
+                ctx.execute_activity(ReadMemory, input, options).await?,
+                note_text,
+            ),
             Request::Delete(input) => told(
                 ctx.execute_activity(DeleteMemory, input, options).await?,
-                |done| json_text(&done),
+                json_text,
             ),
             Request::Search(input) => told(
                 ctx.execute_activity(SearchMemory, input, options).await?,
-                |done| json_text(&done),
+                json_text,
             ),
         }
     }
@@ -207,18 +199,28 @@ impl ToolResult {
     }
 }
 
-fn told<T>(outcome: Outcome<T>, text: impl FnOnce(T) -> String) -> Result<ToolResult, CallFailure> {
+fn told<T>(
+    outcome: Outcome<T>,
+    text: impl FnOnce(&T) -> String,
+) -> Result<ToolResult, CallFailure> {
     Ok(match outcome {
         Outcome::Ok(done) => ToolResult {
-            content: text(done),
+            content: text(&done),
             refused: None,
         },
         Outcome::Refused(refused) => ToolResult::refused(refused),
     })
 }
 
-fn json_text(done: &impl serde::Serialize) -> String {
+fn json_text<T: Serialize>(done: &T) -> String {
     serde_json::to_string(done).unwrap_or_default()
+}
+
+fn note_text(note: &MemoryContent) -> String {
+    domain::tool_result_text(&domain::ToolResult::Read {
+        content: &note.content,
+        truncated: note.truncated,
+    })
 }
 
 /// Reads the arguments of a call. Some models give them as JSON text inside a string.
