@@ -96,12 +96,17 @@ fn read<T: DeserializeOwned>(payload: &Payload) -> Result<T, BadArgument> {
             ));
         }
     }
+    // serde would take the items of an array for the fields of a struct, in their order.
+    if payload.data.trim_ascii_start().first() == Some(&b'[') {
+        return Err(BadArgument(
+            "expected a JSON object, got an array".to_owned(),
+        ));
+    }
     let mut json = serde_json::Deserializer::from_slice(&payload.data);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let path = error.path().to_string();
-        BadArgument(match path.as_str() {
-            "." => describe(error.inner()),
-            path => format!("at `{path}`: {}", describe(error.inner())),
+        BadArgument(match place(&error) {
+            Some(place) => format!("at `{place}`: {}", describe(error.inner())),
+            None => describe(error.inner()),
         })
     })?;
     json.end()
@@ -109,19 +114,52 @@ fn read<T: DeserializeOwned>(payload: &Payload) -> Result<T, BadArgument> {
     Ok(value)
 }
 
+/// Where the error is, as far as the contract names the place.
+///
+/// Text that is no JSON may be so inside a free-form value, such as the arguments of a tool call,
+/// whose keys are content; of such a place only the outermost field is told.
+fn place(error: &serde_path_to_error::Error<serde_json::Error>) -> Option<String> {
+    let path = error.path().to_string();
+    let place = match error.inner().is_data() {
+        true => path.as_str(),
+        false => path.split(['.', '[']).next().unwrap_or_default(),
+    };
+    // `.` is the whole, `?` a place that was never reached.
+    (!matches!(place, "" | "." | "?")).then(|| place.to_owned())
+}
+
 /// Says what was expected without the value that was found: messages of serde quote it.
 fn describe(error: &serde_json::Error) -> String {
     let message = error.to_string();
-    let message = message.split(" at line ").next().unwrap_or_default();
     if !error.is_data() {
         // Messages about JSON syntax speak of positions and never of values.
         return format!("not valid JSON: {message}");
     }
+    // The end is cut by its exact text, since the value may hold words like these.
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    let message = message.strip_suffix(&position).unwrap_or(&message);
     if message.starts_with("missing field") || message.starts_with("duplicate field") {
         return message.to_owned();
     }
-    match message.rsplit_once("expected ") {
-        Some((_, expected)) => format!("expected {expected}"),
-        None => "value is not acceptable".to_owned(),
+    let names_the_expected = [
+        "invalid type: ",
+        "invalid value: ",
+        "invalid length ",
+        "unknown variant ",
+    ]
+    .iter()
+    .any(|start| message.starts_with(start));
+    match message.rsplit_once(", expected ") {
+        Some((_, expected)) if names_the_expected => format!("expected {}", in_json(expected)),
+        _ => "value is not acceptable".to_owned(),
+    }
+}
+
+/// What serde expects, in the words of JSON: callers needn't know Rust.
+fn in_json(expected: &str) -> &str {
+    match expected {
+        "usize" | "u64" | "u32" => "a whole number of 0 or more",
+        _ if expected.starts_with("struct ") => "a JSON object",
+        _ => expected,
     }
 }

@@ -1,0 +1,40 @@
+use notekeeper_contract::{
+    CallModel, DeleteMemory, FailureType, LoadSnapshot, ReadMemory, SearchMemory, WriteMemory,
+};
+use temporalio_common_wasm::ActivityDefinition as _;
+
+#[test]
+fn activities_are_called_by_these_names_from_any_language() {
+    let names = [
+        LoadSnapshot.name(),
+        WriteMemory.name(),
+        ReadMemory.name(),
+        DeleteMemory.name(),
+        SearchMemory.name(),
+        CallModel.name(),
+    ];
+    assert_eq!(
+        names,
+        [
+            "load_snapshot",
+            "write_memory",
+            "read_memory",
+            "delete_memory",
+            "search_memory",
+            "call_model",
+        ]
+    );
+}
+
+#[test]
+fn failure_types_keep_their_names_and_are_found_by_them() {
+    let names = FailureType::ALL.map(FailureType::as_str);
+    insta::assert_json_snapshot!(names);
+    for kind in FailureType::ALL {
+        assert_eq!(FailureType::from_name(kind.as_str()), Some(kind));
+        assert_eq!(kind.to_string(), kind.as_str());
+        assert_eq!(kind.is_retryable(), kind == FailureType::Unavailable);
+    }
+    assert_eq!(FailureType::from_name("invalidargument"), None);
+    assert_eq!(FailureType::from_name(""), None);
+}

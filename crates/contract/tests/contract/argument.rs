@@ -1,0 +1,217 @@
+//! Payloads that can't be read, and what is said of them: the place and what is expected there,
+//! never what was found.
+
+use std::collections::HashMap;
+
+use notekeeper_contract::{
+    Argument, BadArgument, CallModelInput, LoadSnapshotInput, ToolInput, WriteMemoryInput,
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use temporalio_common_wasm::data_converters::{
+    ActivitySerializationContext, GenericPayloadConverter as _, PayloadConversionError,
+    PayloadConverter, SerializationContext, SerializationContextData,
+};
+use temporalio_protos::temporal::api::common::v1::Payload;
+
+/// What every planted value holds.
+const SECRET: &str = "hunter2";
+
+/// A payload of this encoding.
+fn payload(encoding: Option<&str>, data: &[u8]) -> Payload {
+    let entry = |encoding: &str| ("encoding".to_owned(), encoding.as_bytes().to_vec());
+    Payload {
+        metadata: encoding.map(entry).into_iter().collect::<HashMap<_, _>>(),
+        data: data.to_vec(),
+        ..Payload::default()
+    }
+}
+
+/// A payload of plain JSON, or of what claims to be.
+pub(crate) fn plain(json: &str) -> Payload {
+    payload(Some("json/plain"), json.as_bytes())
+}
+
+fn with_context<R>(run: impl FnOnce(&PayloadConverter, &SerializationContext<'_>) -> R) -> R {
+    let converter = PayloadConverter::default();
+    let data = SerializationContextData::Activity(ActivitySerializationContext::new());
+    run(&converter, &SerializationContext::new(&data, &converter))
+}
+
+/// Reads payloads as the SDK does for an activity of one argument.
+pub(crate) fn decode<T>(payloads: Vec<Payload>) -> Result<T, BadArgument>
+where
+    T: Serialize + DeserializeOwned + 'static,
+{
+    let argument: Argument<T> =
+        with_context(|converter, context| converter.from_payloads(context, payloads))
+            .expect("an argument accepts any payload");
+    argument.decoded()
+}
+
+#[track_caller]
+fn complaint<T: Serialize + DeserializeOwned + 'static>(payloads: Vec<Payload>) -> String {
+    let error = decode::<T>(payloads)
+        .err()
+        .expect("it can't be read")
+        .to_string();
+    assert!(!error.contains(SECRET), "{error}");
+    error
+}
+
+fn write(change: impl FnOnce(&mut Value)) -> Vec<Payload> {
+    let mut input = json!({"scope": {"namespace": "acme"}, "content": "x"});
+    change(&mut input);
+    vec![plain(&input.to_string())]
+}
+
+#[test]
+fn an_argument_is_plain_json_both_ways() {
+    let input = json!({"scope": {"namespace": "acme"}, "content": "a\u{0}b\u{1f600}\"\\"});
+    let value: WriteMemoryInput = serde_json::from_value(input).unwrap();
+    let argument = Argument::from(value.clone());
+    let payload =
+        with_context(|converter, context| converter.to_payload(context, &argument)).unwrap();
+    assert_eq!(payload.metadata["encoding"], b"json/plain");
+    let json: Value = serde_json::from_slice(&payload.data).unwrap();
+    assert_eq!(json, serde_json::to_value(&value).unwrap());
+    assert_eq!(decode::<WriteMemoryInput>(vec![payload]), Ok(value));
+}
+
+#[test]
+fn an_argument_that_could_not_be_read_is_not_sent_on() {
+    let argument: Argument<WriteMemoryInput> = with_context(|converter, context| {
+        converter.from_payloads(context, vec![plain("{}")]).unwrap()
+    });
+    let sent = with_context(|converter, context| converter.to_payload(context, &argument));
+    assert!(matches!(
+        sent,
+        Err(PayloadConversionError::EncodingError(_))
+    ));
+}
+
+#[test]
+fn wrong_types_are_told_by_place_and_expectation() {
+    let secret = json!(SECRET);
+    let complaints = [
+        complaint::<WriteMemoryInput>(write(|w| w["scope"] = secret.clone())),
+        complaint::<WriteMemoryInput>(write(|w| w["scope"]["namespace"] = json!({SECRET: 1}))),
+        complaint::<WriteMemoryInput>(write(|w| w["content"] = json!([SECRET]))),
+        complaint::<WriteMemoryInput>(write(|w| w["content"] = json!(null))),
+        complaint::<WriteMemoryInput>(write(|w| w["operation"] = secret.clone())),
+        complaint::<WriteMemoryInput>(write(|w| w["operation"] = json!({"id": 1}))),
+        complaint::<WriteMemoryInput>(write(|w| w["max_memory_size"] = secret.clone())),
+        complaint::<WriteMemoryInput>(write(|w| w["max_memory_size"] = json!(-4711))),
+        complaint::<WriteMemoryInput>(write(|w| w["max_memory_size"] = json!(1.5))),
+        complaint::<WriteMemoryInput>(write(|w| w["max_memory_size"] = json!(1e40))),
+        complaint::<LoadSnapshotInput>(vec![plain(
+            &json!({"memories": [{"scope": {}}, {"scope": {}, "delivery": SECRET}]}).to_string(),
+        )]),
+        complaint::<CallModelInput>(vec![plain(
+            &json!({"messages": [{"role": SECRET, "content": SECRET}]}).to_string(),
+        )]),
+        complaint::<CallModelInput>(vec![plain(
+            &json!({"messages": [{"role": "user", "content": {SECRET: SECRET}}]}).to_string(),
+        )]),
+        complaint::<CallModelInput>(vec![plain(
+            &json!({"messages": [], "memories": [{"delivery": "inline", "text": SECRET}]})
+                .to_string(),
+        )]),
+    ];
+    insta::assert_snapshot!(complaints.join("\n"));
+}
+
+#[test]
+fn a_value_that_imitates_an_error_message_is_not_quoted() {
+    let imitations = [
+        format!("expected {SECRET}"),
+        format!(", expected {SECRET}"),
+        format!("expected {SECRET} at line 1 column 2"),
+        format!("`, expected {SECRET} at line 3"),
+        format!("missing field {SECRET}"),
+        format!("\"`, expected {SECRET} at line 1 column 60"),
+    ];
+    for value in imitations {
+        complaint::<WriteMemoryInput>(write(|w| w["scope"] = json!(value)));
+        complaint::<WriteMemoryInput>(write(|w| w["max_memory_size"] = json!(value)));
+        complaint::<LoadSnapshotInput>(vec![plain(
+            &json!({"memories": [{"scope": {}, "delivery": value}]}).to_string(),
+        )]);
+        complaint::<CallModelInput>(vec![plain(
+            &json!({"messages": [{"role": value}]}).to_string(),
+        )]);
+        complaint::<CallModelInput>(vec![plain(
+            &json!({"messages": [{"role": "tool", "tool_call_id": "", "content": "", "is_error": value}]}).to_string(),
+        )]);
+    }
+}
+
+#[test]
+fn text_that_is_no_json_is_told_by_its_position() {
+    let complaints = [
+        complaint::<WriteMemoryInput>(vec![plain("")]),
+        complaint::<WriteMemoryInput>(vec![plain(SECRET)]),
+        complaint::<WriteMemoryInput>(vec![plain(&format!("{{\"content\": \"{SECRET}"))]),
+        complaint::<WriteMemoryInput>(vec![plain(&format!(
+            "{{\"content\": \"{SECRET}\\ud800\"}}"
+        ))]),
+        complaint::<WriteMemoryInput>(vec![plain(&format!(
+            "{{\"content\": \"{SECRET}\\udc00x\"}}"
+        ))]),
+        complaint::<WriteMemoryInput>(vec![plain(&format!("{{\"content\": \"{SECRET}\u{0}\"}}"))]),
+        complaint::<WriteMemoryInput>(vec![payload(
+            Some("json/plain"),
+            &[b"{\"content\": \"hunter2", &[0xff, 0xfe][..], b"\"}"].concat(),
+        )]),
+        complaint::<WriteMemoryInput>(vec![plain(&format!("{{}} {SECRET}"))]),
+        complaint::<ToolInput>(vec![plain(&format!(
+            "{{\"arguments\": {{\"{SECRET}\": [{{\"{SECRET}\": \"\\ud800\"}}]}}}}"
+        ))]),
+        complaint::<ToolInput>(vec![plain(&format!(
+            "{{\"arguments\": {}",
+            "[".repeat(200)
+        ))]),
+    ];
+    insta::assert_snapshot!(complaints.join("\n"));
+}
+
+#[test]
+fn anything_but_one_json_object_is_told_so() {
+    let object = || plain(&json!({"scope": {}, "content": SECRET}).to_string());
+    let data = object().data;
+    let complaints = [
+        complaint::<WriteMemoryInput>(Vec::new()),
+        complaint::<WriteMemoryInput>(vec![object(), object()]),
+        complaint::<WriteMemoryInput>(vec![payload(Some("binary/null"), b"")]),
+        complaint::<WriteMemoryInput>(vec![plain("null")]),
+        complaint::<WriteMemoryInput>(vec![plain(&json!(SECRET).to_string())]),
+        complaint::<WriteMemoryInput>(vec![plain(
+            &json!(["default", {}, null, SECRET]).to_string(),
+        )]),
+        complaint::<WriteMemoryInput>(vec![payload(Some("json/protobuf"), &data)]),
+        complaint::<WriteMemoryInput>(vec![payload(Some("binary/plain"), &data)]),
+        complaint::<WriteMemoryInput>(vec![payload(Some(SECRET), &data)]),
+        complaint::<WriteMemoryInput>(vec![payload(None, &data)]),
+        complaint::<WriteMemoryInput>(vec![plain(
+            "{\"content\": \"hunter2\", \"content\": \"x\"}",
+        )]),
+        complaint::<WriteMemoryInput>(vec![plain(&format!(
+            "{} {SECRET}",
+            json!({"scope": {}, "content": "x"})
+        ))]),
+    ];
+    insta::assert_snapshot!(complaints.join("\n"));
+}
+
+#[test]
+fn nul_and_control_characters_in_text_are_read_as_they_are() {
+    let text = "a\u{0}b\u{1}\u{1f}\u{7f}";
+    let input: WriteMemoryInput = decode(write(|w| w["content"] = json!(text))).unwrap();
+    assert_eq!(input.content, text);
+}
+
+#[test]
+fn white_space_around_the_object_is_accepted() {
+    let json = json!({"scope": {}, "content": "x"});
+    assert!(decode::<WriteMemoryInput>(vec![plain(&format!("\n {json}\r\n\t"))]).is_ok());
+}

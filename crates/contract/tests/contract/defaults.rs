@@ -1,0 +1,132 @@
+//! The least that a caller must send, and what may stand beside it.
+
+use notekeeper_contract::{
+    Argument, CallModelInput, CallModelOutput, ChatMessage, ChatToolCall, DeleteMemoryInput,
+    LoadSnapshotInput, LoadSnapshotOutput, ReadMemoryInput, RenderOptions, SearchMemoryInput,
+    SnapshotAnswer, ToolInput, WriteMemoryInput,
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+
+use crate::argument::{decode, plain};
+
+/// Reads the least payload, compares what it means with the golden form, and checks that none of
+/// its fields can be left out.
+#[track_caller]
+fn least<T: Serialize + DeserializeOwned + Clone + 'static>(name: &str, least: Value) {
+    let value: T = decode(vec![plain(&least.to_string())]).expect("it is enough");
+    insta::assert_json_snapshot!(format!("least_{name}"), value);
+    for key in least.as_object().unwrap().keys() {
+        let mut less = least.clone();
+        less.as_object_mut().unwrap().remove(key);
+        let error = decode::<T>(vec![plain(&less.to_string())])
+            .err()
+            .map(|e| e.to_string());
+        assert_eq!(error, Some(format!("missing field `{key}`")));
+    }
+    let mut more = least;
+    more["added_later"] = json!({"any": ["thing", null]});
+    let with_more: T = decode(vec![plain(&more.to_string())]).expect("unknown fields are ignored");
+    let both = [value, with_more].map(|value| serde_json::to_value(value).unwrap());
+    assert_eq!(both[0], both[1]);
+}
+
+#[test]
+fn the_least_payloads_are_enough_and_more_is_ignored() {
+    let scope = json!({"namespace": "acme"});
+    least::<LoadSnapshotInput>(
+        "load_snapshot_input",
+        json!({"memories": [{"scope": scope}]}),
+    );
+    least::<WriteMemoryInput>(
+        "write_memory_input",
+        json!({"scope": scope, "content": "x"}),
+    );
+    least::<ReadMemoryInput>("read_memory_input", json!({"scope": scope, "file": "n"}));
+    least::<DeleteMemoryInput>("delete_memory_input", json!({"scope": scope, "file": "n"}));
+    least::<SearchMemoryInput>("search_memory_input", json!({"scope": scope, "query": "x"}));
+    least::<CallModelInput>("call_model_input", json!({"messages": []}));
+    let operation = json!({"id": "a"});
+    least::<ToolInput>(
+        "tool_input",
+        json!({"arguments": null, "scope": scope, "operation": operation}),
+    );
+}
+
+#[test]
+fn an_empty_scope_is_the_agent_main_without_a_namespace() {
+    let input: ReadMemoryInput = serde_json::from_value(json!({"scope": {}, "file": "n"})).unwrap();
+    assert_eq!(
+        (
+            input.scope.namespace.as_str(),
+            input.scope.agent_name.as_str()
+        ),
+        ("", "main")
+    );
+    assert_eq!(input.scope.resolve().unwrap().as_str(), "main");
+}
+
+#[test]
+fn nulls_stand_for_optional_fields_that_are_missing() {
+    let nulls = json!({
+        "scope": {}, "content": "x", "operation": null, "old_text": null, "expected_version": null,
+    });
+    let missing = json!({"scope": {}, "content": "x"});
+    let [nulls, missing] = [nulls, missing].map(|value| {
+        let input: WriteMemoryInput = serde_json::from_value(value).unwrap();
+        input
+    });
+    assert_eq!(nulls, missing);
+}
+
+#[test]
+fn render_options_default_to_what_an_empty_object_means() {
+    let empty: RenderOptions = serde_json::from_value(json!({})).unwrap();
+    assert_eq!(empty, RenderOptions::default());
+}
+
+#[test]
+fn answers_of_a_newer_worker_with_more_fields_are_read() {
+    let answer = json!({"snapshots": [
+        {"outcome": "empty", "since": 3},
+        {"outcome": "unchanged", "digest": "d", "since": 3},
+    ], "more": 1});
+    let output: LoadSnapshotOutput = serde_json::from_value(answer).unwrap();
+    assert_eq!(
+        output.snapshots,
+        [
+            SnapshotAnswer::Empty {
+                budget_exhausted: false
+            },
+            SnapshotAnswer::Unchanged {
+                digest: "d".to_owned()
+            },
+        ]
+    );
+    let output: CallModelOutput = serde_json::from_value(json!({"tokens": 7})).unwrap();
+    assert_eq!(output, CallModelOutput::default());
+}
+
+#[test]
+fn parts_of_messages_may_be_left_out() {
+    let message: ChatMessage = serde_json::from_value(json!({"role": "assistant"})).unwrap();
+    let empty = ChatMessage::Assistant {
+        content: String::new(),
+        tool_calls: Vec::new(),
+    };
+    assert_eq!(message, empty);
+    let call: ChatToolCall = serde_json::from_value(json!({"name": "read_memory"})).unwrap();
+    let expected = ChatToolCall {
+        id: String::new(),
+        name: "read_memory".to_owned(),
+        arguments: Value::Null,
+    };
+    assert_eq!(call, expected);
+}
+
+#[test]
+fn an_argument_made_from_a_value_holds_it() {
+    let argument = Argument::from(7_u8);
+    assert_eq!(argument.as_decoded(), Ok(&7));
+    assert_eq!(argument.decoded(), Ok(7));
+}

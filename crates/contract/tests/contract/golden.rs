@@ -1,0 +1,282 @@
+//! One golden JSON for each wire struct, read back to the same value. What histories hold must keep
+//! its form, so a changed snapshot here is a changed contract.
+
+use std::fmt::Debug;
+
+use notekeeper_contract::{
+    CallModelInput, CallModelOutput, ChatMessage, ChatToolCall, ChatToolDefinition,
+    DeleteMemoryInput, DeletedMemory, Delivery, LoadSnapshotInput, LoadSnapshotOutput, MemoryBlock,
+    MemoryContent, MemoryMatch, MemoryMatches, OperationRef, Outcome, ReadMemoryInput, Refused,
+    RenderOptions, ScopeRef, SearchMemoryInput, SnapshotAnswer, SnapshotRequest, SnapshotStats,
+    ToolInput, WriteMemoryInput, WrittenMemory,
+};
+use notekeeper_domain::Refusal;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::json;
+
+/// Compares the JSON with the golden one of this name, and reads it back.
+#[track_caller]
+fn golden<T: Serialize + DeserializeOwned + PartialEq + Debug>(name: &str, value: &T) {
+    let json = serde_json::to_value(value).unwrap();
+    insta::assert_json_snapshot!(name, json);
+    assert_eq!(&serde_json::from_value::<T>(json).unwrap(), value);
+    let text = serde_json::to_string(value).unwrap();
+    assert_eq!(&serde_json::from_str::<T>(&text).unwrap(), value);
+}
+
+fn scope() -> ScopeRef {
+    ScopeRef {
+        namespace: "acme/alice".to_owned(),
+        agent_name: "main".to_owned(),
+    }
+}
+
+fn operation() -> Option<OperationRef> {
+    Some(OperationRef {
+        id: "8f43a1".to_owned(),
+    })
+}
+
+fn digest() -> String {
+    "d".repeat(64)
+}
+
+fn call() -> ChatToolCall {
+    ChatToolCall {
+        id: "call_0".to_owned(),
+        name: "write_memory".to_owned(),
+        arguments: json!({"content": "- tea: green"}),
+    }
+}
+
+#[test]
+fn load_snapshot() {
+    let request = SnapshotRequest {
+        store: "eu".to_owned(),
+        scope: scope(),
+        held_digest: Some(digest()),
+        delivery: Delivery::Reference,
+        render: RenderOptions {
+            max_tokens: 1_000,
+            guidance_chars: 845,
+            max_lines: 100,
+            max_memory_size: 10_000,
+            heading: "Notes".to_owned(),
+            reader: "notes_read_memory".to_owned(),
+            searcher: "notes_search_memory".to_owned(),
+            location: Some("The files are in `notes/`.".to_owned()),
+        },
+    };
+    golden(
+        "load_snapshot_input",
+        &LoadSnapshotInput {
+            memories: vec![request],
+        },
+    );
+    let stats = SnapshotStats {
+        chars: 120,
+        lines: 4,
+        lines_dropped: 2,
+        files: 3,
+        truncated: true,
+    };
+    let block = |text: Option<&str>| SnapshotAnswer::Block {
+        digest: digest(),
+        text: text.map(str::to_owned),
+        stats,
+    };
+    let snapshots = vec![
+        block(Some("<memory>\n- tea: green\n</memory>")),
+        block(None),
+        SnapshotAnswer::Unchanged { digest: digest() },
+        SnapshotAnswer::Empty {
+            budget_exhausted: false,
+        },
+        SnapshotAnswer::Empty {
+            budget_exhausted: true,
+        },
+        SnapshotAnswer::Error {
+            error_type: "Unmigrated".to_owned(),
+            message: "run `notekeeper migrate`".to_owned(),
+        },
+    ];
+    golden("load_snapshot_output", &LoadSnapshotOutput { snapshots });
+}
+
+#[test]
+fn write_memory() {
+    let input = WriteMemoryInput {
+        store: "eu".to_owned(),
+        scope: scope(),
+        operation: operation(),
+        content: "- tea: \"green\"\n固".to_owned(),
+        file: "drinks".to_owned(),
+        old_text: Some("- tea: black".to_owned()),
+        expected_version: Some("17".to_owned()),
+        max_memory_size: 10_000,
+    };
+    golden("write_memory_input", &input);
+    golden(
+        "write_memory_output",
+        &Outcome::Ok(WrittenMemory {
+            file: "drinks.md".to_owned(),
+            version: "18".to_owned(),
+            replayed: false,
+            status: "updated".to_owned(),
+        }),
+    );
+    let refused: Outcome<WrittenMemory> = Outcome::Refused(Refused {
+        reason: "ambiguous".to_owned(),
+        message: "old_text occurs 2 times".to_owned(),
+    });
+    golden("refused", &refused);
+}
+
+#[test]
+fn read_memory() {
+    golden(
+        "read_memory_input",
+        &ReadMemoryInput {
+            store: "eu".to_owned(),
+            scope: scope(),
+            file: "drinks".to_owned(),
+            max_memory_size: 10_000,
+        },
+    );
+    golden(
+        "read_memory_output",
+        &Outcome::Ok(MemoryContent {
+            file: "drinks.md".to_owned(),
+            content: "- tea: green\n".to_owned(),
+            truncated: false,
+            version: "18".to_owned(),
+        }),
+    );
+}
+
+#[test]
+fn delete_memory() {
+    golden(
+        "delete_memory_input",
+        &DeleteMemoryInput {
+            store: "eu".to_owned(),
+            scope: scope(),
+            operation: operation(),
+            file: "drinks".to_owned(),
+            expected_version: Some("18".to_owned()),
+        },
+    );
+    golden(
+        "delete_memory_output",
+        &Outcome::Ok(DeletedMemory {
+            file: "drinks.md".to_owned(),
+            version: None,
+            replayed: true,
+            status: "deleted".to_owned(),
+        }),
+    );
+}
+
+#[test]
+fn search_memory() {
+    golden(
+        "search_memory_input",
+        &SearchMemoryInput {
+            store: "eu".to_owned(),
+            scope: scope(),
+            query: "green tea".to_owned(),
+            max_search_results: 5,
+            max_search_result_chars: 2_000,
+            max_search_files: 100,
+            max_memory_size: 10_000,
+        },
+    );
+    golden(
+        "search_memory_output",
+        &Outcome::Ok(MemoryMatches {
+            matches: vec![MemoryMatch {
+                file: "drinks.md".to_owned(),
+                snippet: "- tea: green".to_owned(),
+                score: 3.0,
+            }],
+            scanned: 12,
+            truncated: false,
+        }),
+    );
+}
+
+#[test]
+fn call_model() {
+    let input = CallModelInput {
+        model: "large".to_owned(),
+        instructions: "Be kind.".to_owned(),
+        messages: vec![
+            ChatMessage::User {
+                content: "Tea?".to_owned(),
+            },
+            ChatMessage::Assistant {
+                content: String::new(),
+                tool_calls: vec![call()],
+            },
+            ChatMessage::Tool {
+                tool_call_id: "call_0".to_owned(),
+                content: "done".to_owned(),
+                is_error: false,
+            },
+            ChatMessage::Tool {
+                tool_call_id: String::new(),
+                content: "no such tool".to_owned(),
+                is_error: true,
+            },
+            ChatMessage::Assistant {
+                content: "Green.".to_owned(),
+                tool_calls: Vec::new(),
+            },
+        ],
+        memories: vec![
+            MemoryBlock::Inline {
+                scope: scope(),
+                text: "<memory>\n</memory>".to_owned(),
+            },
+            MemoryBlock::Reference {
+                store: "eu".to_owned(),
+                scope: scope(),
+                digest: digest(),
+            },
+        ],
+        tools: vec![ChatToolDefinition {
+            name: "read_memory".to_owned(),
+            description: "Reads a note.".to_owned(),
+            parameters: json!({"type": "object"}),
+        }],
+    };
+    golden("call_model_input", &input);
+    golden(
+        "call_model_output",
+        &CallModelOutput {
+            text: "Green.".to_owned(),
+            tool_calls: vec![call()],
+        },
+    );
+}
+
+#[test]
+fn application_tool() {
+    golden(
+        "tool_input",
+        &ToolInput {
+            arguments: json!({"to": "alice"}),
+            scope: scope(),
+            operation: OperationRef {
+                id: "8f43a1".to_owned(),
+            },
+        },
+    );
+}
+
+#[test]
+fn a_refusal_of_the_domain_keeps_its_code_and_message() {
+    let refused = Refused::from(Refusal::Ambiguous { count: 2 });
+    assert_eq!(refused.reason, "ambiguous");
+    assert_eq!(refused.message, Refusal::Ambiguous { count: 2 }.to_string());
+}
