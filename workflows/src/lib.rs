@@ -34,3 +34,8 @@ pub mod __private {
 
     pub use crate::agent::{admit, continue_with, run, send_message};
 }
+
+/// Compiles the code of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
