@@ -4,7 +4,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use notekeeper_contract::LoadSnapshotInput;
+use notekeeper_contract::{LoadSnapshotInput, SnapshotAnswer};
 use serde_json::{Value, json};
 use tracing::{
     Event, Subscriber,
@@ -90,80 +90,24 @@ impl Recorder {
 }
 
 #[tokio::test]
-async fn each_operation_leaves_one_span_with_its_outcome_and_counts() {
+async fn a_mutation_leaves_one_span_that_says_what_it_came_to() {
     let (recorder, _guard) = Recorder::start();
     let bench = bench();
-    bench.put("n.md", "tea tea").await;
-
+    bench.put("n.md", "tea").await;
     let write = json!({"content": "tea", "operation": {"id": "a"}});
-    for fields in [
-        write.clone(),
-        write,
-        json!({"content": "x", "operation": {"id": "a"}}),
-    ] {
+    let other = json!({"content": "x", "operation": {"id": "a"}});
+    for fields in [write.clone(), write, other] {
         let _ = bench.notebook.write(input(fields), &caller("1")).await;
     }
+    let conflict = "OperationConflict";
     assert_eq!(
         recorder.take_spans(),
         [
             json!(["memory.write", {"memory.outcome": "ok", "memory.replayed": "false"}]),
             json!(["memory.write", {"memory.outcome": "replayed", "memory.replayed": "true"}]),
-            json!(["memory.write", {"memory.outcome": "error", "memory.exception_type": "OperationConflict"}]),
+            json!(["memory.write", {"memory.outcome": "error", "memory.exception_type": conflict}]),
         ]
     );
-
-    for file in ["n", "zz"] {
-        bench
-            .notebook
-            .read(input(json!({"file": file})))
-            .await
-            .unwrap();
-    }
-    assert_eq!(
-        recorder.take_spans(),
-        [
-            json!(["memory.read", {"memory.outcome": "ok", "memory.chars": "7"}]),
-            json!(["memory.read", {"memory.outcome": "error", "memory.exception_type": "not_found"}]),
-        ]
-    );
-
-    bench
-        .notebook
-        .search(input(json!({"query": "tea", "max_search_results": 1})))
-        .await
-        .unwrap();
-    assert_eq!(
-        recorder.take_spans(),
-        [json!(["memory.search", {
-            "memory.outcome": "ok", "memory.matches": "1", "memory.scanned": "2", "memory.chars": "7",
-            "memory.truncated": "true",
-        }])]
-    );
-
-    let load: LoadSnapshotInput =
-        serde_json::from_value(json!({"memories": [{"scope": {"namespace": "acme/alice"}}]}))
-            .unwrap();
-    bench.notebook.load_snapshot(load).await.unwrap();
-    let spans = recorder.take_spans();
-    let mut fields = spans[0][1].clone();
-    let chars = fields
-        .as_object_mut()
-        .unwrap()
-        .remove("memory.injected_chars")
-        .unwrap();
-    assert!(chars.as_str().unwrap().parse::<usize>().unwrap() > 20);
-    assert_eq!(
-        (spans.len(), &spans[0][0], fields),
-        (
-            1,
-            &json!("memory.inject"),
-            json!({
-                "memory.outcome": "ok", "memory.main_chars": "4", "memory.main_truncated": "false",
-                "memory.files": "1", "memory.files_truncated": "false", "memory.unchanged": "false",
-            })
-        )
-    );
-
     for id in ["b", "b", "c"] {
         let fields = json!({"file": "n", "operation": {"id": id}});
         bench
@@ -172,14 +116,67 @@ async fn each_operation_leaves_one_span_with_its_outcome_and_counts() {
             .await
             .unwrap();
     }
-    let outcomes = recorder
-        .take_spans()
-        .into_iter()
-        .map(|span| span[1]["memory.outcome"].clone());
     assert_eq!(
-        outcomes.collect::<Vec<_>>(),
-        ["deleted", "replayed", "not_found"]
+        recorder.take_spans(),
+        [
+            json!(["memory.delete", {"memory.outcome": "deleted", "memory.replayed": "false"}]),
+            json!(["memory.delete", {"memory.outcome": "replayed", "memory.replayed": "true"}]),
+            json!(["memory.delete", {"memory.outcome": "not_found", "memory.replayed": "false"}]),
+        ]
     );
+}
+
+#[tokio::test]
+async fn reads_and_searches_leave_one_span_with_their_counts() {
+    let (recorder, _guard) = Recorder::start();
+    let bench = bench();
+    bench.put("m.md", "tea").await;
+    bench.put("n.md", "tea tea").await;
+    for file in ["n", "zz"] {
+        let fields = json!({"file": file});
+        bench.notebook.read(input(fields)).await.unwrap();
+    }
+    assert_eq!(
+        recorder.take_spans(),
+        [
+            json!(["memory.read", {"memory.outcome": "ok", "memory.chars": "7"}]),
+            json!(["memory.read", {"memory.outcome": "error", "memory.exception_type": "not_found"}]),
+        ]
+    );
+    let fields = json!({"query": "tea", "max_search_results": 1});
+    bench.notebook.search(input(fields)).await.unwrap();
+    let found = json!({
+        "memory.outcome": "ok", "memory.matches": "1", "memory.scanned": "2", "memory.chars": "7",
+        "memory.truncated": "true",
+    });
+    assert_eq!(recorder.take_spans(), [json!(["memory.search", found])]);
+}
+
+#[tokio::test]
+async fn each_memory_of_a_snapshot_leaves_one_span_with_its_counts() {
+    let (recorder, _guard) = Recorder::start();
+    let bench = bench();
+    let memories = json!({"memories": [{"scope": {"namespace": "acme/alice"}}]});
+    let load: LoadSnapshotInput = serde_json::from_value(memories).unwrap();
+    bench.notebook.load_snapshot(load.clone()).await.unwrap();
+    let nothing = json!({
+        "memory.outcome": "ok", "memory.main_chars": "0", "memory.main_truncated": "false",
+        "memory.files": "0", "memory.files_truncated": "false", "memory.injected_chars": "0",
+    });
+    assert_eq!(recorder.take_spans(), [json!(["memory.inject", nothing])]);
+
+    bench.put("MEMORY.md", "tea\n").await;
+    bench.put("n.md", "tea").await;
+    let output = bench.notebook.load_snapshot(load).await.unwrap();
+    let SnapshotAnswer::Block { stats, .. } = output.snapshots[0] else {
+        panic!("no block")
+    };
+    let block = json!({
+        "memory.outcome": "ok", "memory.main_chars": "4", "memory.main_truncated": "false",
+        "memory.files": "1", "memory.files_truncated": "false", "memory.unchanged": "false",
+        "memory.injected_chars": stats.chars.to_string(),
+    });
+    assert_eq!(recorder.take_spans(), [json!(["memory.inject", block])]);
 }
 
 #[tokio::test]
