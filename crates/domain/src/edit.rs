@@ -77,6 +77,19 @@ impl Edit {
 
     /// Makes the new text from the current one (`None`: the note doesn't exist).
     ///
+    /// An append leaves one line end between old and new text and one at the end, and keeps CRLF
+    /// in a note that uses it throughout. A replacement changes the passage and nothing else.
+    ///
+    /// ```
+    /// use notekeeper_domain::Edit;
+    ///
+    /// let append = Edit::new("- likes tea".to_owned(), None)?;
+    /// let first = append.apply(None, 65_536)?;
+    /// let replace = Edit::new("coffee".to_owned(), Some("tea".to_owned()))?;
+    /// assert_eq!(replace.apply(Some(&first.text), 65_536)?.text, "- likes coffee\n");
+    /// # Ok::<(), notekeeper_domain::Refusal>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// In this order: [`Refusal::ExistingTooLarge`]; [`Refusal::NotFound`],

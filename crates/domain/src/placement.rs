@@ -35,6 +35,19 @@ pub fn remove_blocks(messages: &mut [Message], scope_hashes: &[&str]) {
 /// Beside the prompt, a block stays where it is while a tool loop grows behind it, so that each
 /// request starts with the one before and the model's provider can reuse what it has cached. At
 /// the end, behind the results of tools, it would read like a new message of the user.
+///
+/// ```
+/// use notekeeper_domain::{Block, Message, UserPart, place_blocks};
+///
+/// let mut request = vec![Message::user("Where do I live?")];
+/// let block = Block {
+///     scope_hash: "0d6e4079e36703eb".to_owned(),
+///     text: "<memory>\n### MEMORY.md\n\n- lives in Lyon\n</memory>".to_owned(),
+/// };
+/// place_blocks(&mut request, vec![block]);
+/// let Message::User { parts } = &request[0] else { unreachable!() };
+/// assert!(matches!(parts[..], [UserPart::Text { .. }, UserPart::Memory { .. }]));
+/// ```
 pub fn place_blocks(messages: &mut Vec<Message>, blocks: Vec<Block>) {
     if blocks.is_empty() {
         return;
@@ -196,7 +209,10 @@ mod tests {
     #[test]
     fn without_a_prompt_the_block_goes_to_the_end() {
         let block_alone = user(vec![memory("h", "B")]);
-        assert_eq!(placed(vec![], vec![block("h", "B")]), vec![block_alone.clone()]);
+        assert_eq!(
+            placed(vec![], vec![block("h", "B")]),
+            vec![block_alone.clone()]
+        );
         assert_eq!(
             placed(vec![call("c"), result("c")], vec![block("h", "B")]),
             [call("c"), result("c"), block_alone.clone()]

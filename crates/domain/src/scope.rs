@@ -19,6 +19,15 @@ pub struct Scope {
 impl Scope {
     /// Builds a scope from a namespace (empty, or `/`-separated segments) and an agent name.
     ///
+    /// ```
+    /// use notekeeper_domain::Scope;
+    ///
+    /// let scope = Scope::resolve("acme/alice", "main")?;
+    /// assert_eq!(scope.as_str(), "acme/alice/main");
+    /// assert!(Scope::resolve("acme/../alice", "main").is_err());
+    /// # Ok::<(), notekeeper_domain::InvalidScope>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`InvalidScope`] says which part is wrong and what is allowed; it doesn't quote the

@@ -7,7 +7,7 @@ use memchr::memmem::Finder;
 use crate::{
     QUERY_CHARS_MAX, QUERY_TERMS_MAX, Refusal,
     note_name::is_tool_name,
-    text::{char_prefix, is_space},
+    text::{char_prefix, is_space, lowercase},
 };
 
 /// Weight of a hit in the name of a note against one in its text.
@@ -78,7 +78,7 @@ impl SearchQuery {
         }
         let mut lowered: Vec<String> = Vec::new();
         for term in query.split(is_space).filter(|term| !term.is_empty()) {
-            let term = term.to_lowercase();
+            let term = lowercase(term);
             if lowered.contains(&term) {
                 continue;
             }
@@ -105,6 +105,23 @@ impl SearchQuery {
 /// Candidates may come in any order. Of each it reads the bounded prefix once for every term, and
 /// it keeps no more than the best [`SearchLimits::results_max`], with the text around their first
 /// hit.
+///
+/// ```
+/// use notekeeper_domain::{Scan, SearchLimits, SearchQuery};
+///
+/// let query = SearchQuery::parse("tea Paris")?;
+/// let limits =
+///     SearchLimits { results_max: 10, result_chars_max: 40, files_max: 1_000, note_chars_max: 65_536 };
+/// let mut scan = Scan::new(&query, limits);
+/// scan.add("MEMORY.md", "- likes tea\n- lives in Lyon\n");
+/// scan.add("travel.md", "Paris in May, then Lyon. Tea at noon.");
+/// let answer = scan.finish(2, false);
+///
+/// assert_eq!(answer.matches[0].file, "travel.md");
+/// assert_eq!(answer.matches[0].snippet, "Paris in May, then Lyon. Tea...");
+/// assert!(answer.truncated, "the snippet of one match takes all the room");
+/// # Ok::<(), notekeeper_domain::Refusal>(())
+/// ```
 #[derive(Debug)]
 pub struct Scan<'q> {
     finders: Vec<Finder<'q>>,
@@ -132,15 +149,16 @@ impl<'q> Scan<'q> {
     }
 
     /// Scores one note. `content` may be longer than the bound; only the bounded prefix counts.
-    /// A note whose name tools can't address is passed over.
+    /// A note whose name breaks the rule for names in tool calls is passed over; one that keeps it
+    /// but doesn't end in `.md` is not.
     pub fn add(&mut self, name: &str, content: &str) {
         let (content, cut) = char_prefix(content, self.limits.note_chars_max);
         self.over_long |= cut;
         if !is_tool_name(name) {
             return;
         }
-        let (hits_in_name, _) = self.count(&name.to_lowercase());
-        let (hits, first) = self.count(&content.to_lowercase());
+        let (hits_in_name, _) = self.count(&lowercase(name));
+        let (hits, first) = self.count(&lowercase(content));
         let score = hits + NAME_WEIGHT * hits_in_name;
         if score == 0 {
             return;

@@ -137,6 +137,33 @@ pub struct SnapshotCounts {
 /// whole, the last is cut; where that doesn't fit either, a short remark stands for the notebook.
 /// Stored text is escaped, see [`escape_stored_text`](crate::escape_stored_text). The cost is
 /// linear in the notebook.
+///
+/// ```
+/// use notekeeper_domain::{MainNote, MainPart, Notebook, RenderSettings, Rendered, render_snapshot};
+///
+/// let notebook = Notebook {
+///     main: Some(MainNote { content: "- likes tea\n".to_owned(), part: MainPart::Whole }),
+///     names: vec!["travel.md".to_owned()],
+///     more_names: false,
+/// };
+/// let settings = RenderSettings {
+///     tokens_max: 2_000,
+///     guidance_chars: 0,
+///     lines_max: 200,
+///     heading: String::new(),
+///     reader: "read_memory".to_owned(),
+///     searcher: "search_memory".to_owned(),
+///     location: None,
+/// };
+/// let Rendered::Block { text, counts } = render_snapshot(&notebook, &settings) else {
+///     panic!("something is stored and fits");
+/// };
+/// assert_eq!(
+///     text,
+///     "<memory>\n### MEMORY.md\n\n- likes tea\n\n### Other files\n\n- travel.md\n</memory>"
+/// );
+/// assert_eq!((counts.lines_shown, counts.files_listed), (1, 1));
+/// ```
 pub fn render_snapshot(notebook: &Notebook, settings: &RenderSettings) -> Rendered {
     let Notebook {
         main,

@@ -25,6 +25,10 @@ pub fn trim_end_space(text: &str) -> &str {
 
 /// The first `chars_max` characters of `text`, and whether anything was cut.
 pub fn char_prefix(text: &str, chars_max: usize) -> (&str, bool) {
+    // No text has more characters than bytes. This answers for most notes without a look at them.
+    if text.len() <= chars_max {
+        return (text, false);
+    }
     match text.char_indices().nth(chars_max) {
         Some((end, _)) => (&text[..end], true),
         None => (text, false),
@@ -39,6 +43,32 @@ pub fn char_suffix(text: &str, chars_max: usize) -> (&str, bool) {
     match text.char_indices().rev().nth(chars_max - 1) {
         Some((start, _)) => (&text[start..], start > 0),
         None => (text, false),
+    }
+}
+
+/// `text` in lower case, as `str::to_lowercase` has it. Runs of ASCII, which most text is made of,
+/// are done as a whole, wherever they stand.
+pub(crate) fn lowercase(text: &str) -> String {
+    // The lower case of a sigma depends on what surrounds it; the standard library knows how.
+    if text.contains('Σ') {
+        return text.to_lowercase();
+    }
+    let mut lowered = String::with_capacity(text.len());
+    let mut rest = text;
+    loop {
+        let ascii = rest
+            .bytes()
+            .position(|byte| !byte.is_ascii())
+            .unwrap_or(rest.len());
+        let start = lowered.len();
+        lowered.push_str(&rest[..ascii]);
+        lowered[start..].make_ascii_lowercase();
+        let mut others = rest[ascii..].chars();
+        let Some(c) = others.next() else {
+            return lowered;
+        };
+        lowered.extend(c.to_lowercase());
+        rest = others.as_str();
     }
 }
 
@@ -86,7 +116,20 @@ mod tests {
         }
     }
 
+    #[test]
+    fn every_character_has_the_lower_case_of_the_standard_library() {
+        for c in '\0'..=char::MAX {
+            let text = format!("A{c}ẞa");
+            assert_eq!(lowercase(&text), text.to_lowercase(), "{c:?}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn lower_case_is_that_of_the_standard_library(text in "[aBΣσςİıſK\u{301}ẞé' .]{0,12}|\\PC{0,30}") {
+            prop_assert_eq!(lowercase(&text), text.to_lowercase());
+        }
+
         #[test]
         fn prefix_and_suffix_put_together_are_the_text(text in any::<String>(), n in 0usize..40) {
             let count = text.chars().count();

@@ -1,8 +1,8 @@
 //! What of a page fits a budget, and the text of it.
 //!
-//! The searches go from less to more and end where lines or names alone are too much, so they cost
-//! no more than the budget, however large the notebook. What is said of the rest gets shorter on
-//! the way, and nothing at the end; so the last step that fits counts, not the first that doesn't.
+//! Lines or names are added up as far as they fit by themselves, so no more than the budget is
+//! looked at, however large the notebook. What has to be said of the rest then takes the last few
+//! away again, unless there is no rest.
 
 use super::page::{FILES_HEADING, MAIN_HEADING, MainPage, NOT_SHOWN, Page};
 use crate::text::{char_prefix, char_suffix};
@@ -125,51 +125,54 @@ fn choose(page: &Page<'_>, room: usize) -> Option<Choice> {
 /// The greatest number of names whose section costs `room` at most.
 fn most_names(page: &Page<'_>, room: usize) -> Option<usize> {
     let fixed = FILES_HEADING.len() + 2 * SECTION_BREAK.len();
-    let notice_cost = |listed| {
-        page.files_notice(listed)
-            .map_or(0, |text| text.chars().count() + 1)
+    let names = (0..page.names.len()).map(|index| page.listed(index).chars().count());
+    let costs = costs_within(names, room.saturating_sub(fixed));
+    let fits = |listed: usize| {
+        let notice_cost = page.files_notice(listed).map_or(0, |text| line_cost(&text));
+        fixed + costs[listed - 1] + notice_cost <= room
     };
     let none_cost = files_section(page, 0).map_or(0, |section| cost(&section));
-    let mut best = (none_cost <= room).then_some(0);
-    let mut names_cost = 0;
-    for listed in 1..=page.names.len() {
-        // A line feed stands before each name but the first, and before the notice.
-        names_cost += page.listed(listed - 1).chars().count() + usize::from(listed > 1);
-        if fixed + names_cost > room {
-            break;
-        }
-        if fixed + names_cost + notice_cost(listed) <= room {
-            best = Some(listed);
-        }
-    }
-    best
+    let none = (none_cost <= room).then_some(0);
+    (1..=costs.len())
+        .rev()
+        .find(|&listed| fits(listed))
+        .or(none)
 }
 
 /// The greatest number of lines, at least one, with which the section costs `room` at most.
 fn most_lines(page: &Page<'_>, main: &MainPage, room: usize) -> Option<Shown> {
-    let all = main.lines.len();
-    let after_cost = page
-        .notice_after(main)
-        .map_or(0, |text| text.chars().count() + 1);
-    let notices_cost = |shown| {
-        after_cost
-            + page
-                .notice_before(main, shown)
-                .map_or(0, |text| text.chars().count() + 1)
+    let after_cost = page.notice_after(main).map_or(0, line_cost);
+    let fixed = MAIN_HEADING.len() + 2 * SECTION_BREAK.len() + after_cost;
+    let lines = main.lines.iter().rev().map(|line| line.chars().count());
+    let costs = costs_within(lines, room.saturating_sub(fixed));
+    let fits = |shown: usize| {
+        let before_cost = page
+            .notice_before(main, shown)
+            .map_or(0, |text| line_cost(&text));
+        fixed + costs[shown - 1] + before_cost <= room
     };
-    let fixed = MAIN_HEADING.len() + 2 * SECTION_BREAK.len();
-    let mut best = None;
-    let mut lines_cost = 0;
-    for shown in 1..=all {
-        lines_cost += main.lines[all - shown].chars().count() + usize::from(shown > 1);
-        if fixed + lines_cost > room {
-            break;
-        }
-        if fixed + lines_cost + notices_cost(shown) <= room {
-            best = Some(Shown::Lines(shown));
-        }
-    }
-    best
+    (1..=costs.len())
+        .rev()
+        .find(|&shown| fits(shown))
+        .map(Shown::Lines)
+}
+
+/// What the first line costs, the first two, and so on, as far as that is `room` at most.
+fn costs_within(lines: impl Iterator<Item = usize>, room: usize) -> Vec<usize> {
+    let mut sum = 0;
+    lines
+        .enumerate()
+        .map(|(index, chars)| {
+            sum += chars + usize::from(index > 0);
+            sum
+        })
+        .take_while(|&sum| sum <= room)
+        .collect()
+}
+
+/// Characters of a line beside others, with the line feed between them.
+fn line_cost(line: &str) -> usize {
+    line.chars().count() + 1
 }
 
 /// As much of the last line as costs `room` at most, where that is worth showing.

@@ -509,7 +509,7 @@ fn shown_lines(content: &str) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
+    #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
     fn a_block_never_exceeds_its_budget(notebook in any_notebook(), settings in any_settings()) {
