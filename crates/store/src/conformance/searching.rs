@@ -3,7 +3,7 @@
 use notekeeper_domain::{SearchAnswer, SearchLimits, SearchQuery};
 
 use super::fixture::{Notebook, notebook};
-use crate::Store;
+use crate::{Expected, Store};
 
 pub(super) async fn exercise<S: Store>(store: &S) {
     matches_are_ordered_by_hits_then_name(&notebook(store, "s/order")).await;
@@ -235,6 +235,19 @@ async fn an_over_long_note_counts_up_to_the_bound<S: Store>(notebook: &Notebook<
     assert_eq!(files(&answer), ["exact.md", "long.md"]);
     assert_eq!(answer.matches[1].score, 1.0);
     assert_eq!((answer.scanned, answer.truncated), (3, true));
+    // A sigma at the end of a word has another lower case, and the cut makes an end.
+    notebook.put("sigma.md", "ΑΣΑ").await;
+    let two = SearchLimits {
+        note_chars_max: 2,
+        ..LIMITS
+    };
+    assert_eq!(files(&notebook.search("ας", two).await), ["sigma.md"]);
+    assert_eq!(files(&notebook.search("ασ", two).await).len(), 0);
+    assert_eq!(files(&notebook.search("ασ", LIMITS).await), ["sigma.md"]);
+    notebook
+        .delete("sigma.md", Expected::Any, None)
+        .await
+        .expect("delete");
     // What is over the bound is told even where nothing matches.
     let none = notebook.search("nowhere", limits).await;
     assert_eq!(

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use sqlx::{Connection, Postgres, pool::PoolConnection};
+use tokio::time::error::Elapsed;
 
 use super::{fault::Fault, store::PostgresStore};
 use crate::StoreError;
@@ -53,14 +54,36 @@ impl<'s> Attempts<'s> {
             return Ok(connection);
         }
         for _ in 0..self.store.connections_max() {
-            if connection.ping().await.is_ok() {
+            if let Ok(Ok(())) = self.limited(connection.ping()).await {
                 break;
             }
-            // It is dead already; what saying good-bye comes to doesn't matter.
-            let _ = connection.close().await;
+            // It is dead already, so nobody waits for its good-bye.
+            connection.close_on_drop();
             connection = self.store.connection().await?;
         }
         Ok(connection)
+    }
+
+    /// Work on a connection, given up where the server doesn't answer. The server's own time-outs
+    /// end statements that take too long; this is for a server or network that went silent.
+    pub(super) async fn limited<T>(&self, work: impl Future<Output = T>) -> Result<T, Elapsed> {
+        tokio::time::timeout(self.store.answer_timeout(), work).await
+    }
+
+    /// Takes a connection back after work on it. One that went silent must not go to the pool,
+    /// which would wait for it.
+    pub(super) fn take_back<T>(
+        &self,
+        mut connection: PoolConnection<Postgres>,
+        answer: Result<Result<T, Fault>, Elapsed>,
+    ) -> Result<T, Fault> {
+        answer.unwrap_or_else(|_| {
+            connection.close_on_drop();
+            Err(Fault::Passing {
+                reason: "the server doesn't answer".into(),
+                in_doubt: true,
+            })
+        })
     }
 
     /// Returns after a pause where another attempt makes sense.
@@ -94,3 +117,32 @@ impl<'s> Attempts<'s> {
         Ok(())
     }
 }
+
+/// Does work on a connection of a store, and again where it failed in passing.
+///
+/// A macro because the work borrows the connection: of a closure that returns such a future, the
+/// compiler can't tell yet that it may move between threads.
+macro_rules! attempted {
+    ($store:expr, $repeatable:expr, |$connection:ident| $work:expr) => {{
+        let mut attempts = $crate::postgres::attempts::Attempts::new($store, $repeatable);
+        loop {
+            let answer = match attempts.connection().await {
+                Ok(mut lease) => {
+                    let $connection = &mut *lease;
+                    let answer = attempts.limited($work).await;
+                    attempts.take_back(lease, answer)
+                }
+                Err(fault) => Err(fault),
+            };
+            match answer {
+                Ok(answer) => break Ok(answer),
+                Err(fault) => {
+                    if let Err(error) = attempts.pause_after(fault).await {
+                        break Err(error);
+                    }
+                }
+            }
+        }
+    }};
+}
+pub(super) use attempted;

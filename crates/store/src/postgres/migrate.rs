@@ -65,6 +65,7 @@ async fn migrate(
         .execute("set statement_timeout = 0")
         .await
         .map_err(|e| settled(e.into()))?;
+    check_encoding(connection).await?;
     connection.lock().await.map_err(of_migration)?;
     if let Some(schema) = schema {
         create_schema(connection, schema).await.map_err(settled)?;
@@ -110,6 +111,20 @@ async fn migrate(
     }
     connection.unlock().await.map_err(of_migration)?;
     Ok(MigrationReport { before, applied })
+}
+
+/// Lengths are counted in characters, and texts hold any of them: only UTF-8 will do.
+async fn check_encoding(connection: &mut PgConnection) -> Result<(), StoreError> {
+    let encoding: String = sqlx::query_scalar("select current_setting('server_encoding')")
+        .fetch_one(connection)
+        .await
+        .map_err(|e| settled(e.into()))?;
+    if encoding == "UTF8" {
+        return Ok(());
+    }
+    Err(StoreError::Unexpected(format!(
+        "the database has encoding {encoding}; create it with encoding UTF8"
+    )))
 }
 
 /// Creates the schema, but only where it is missing: PostgreSQL asks for the privilege to create

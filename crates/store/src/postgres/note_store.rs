@@ -2,14 +2,14 @@
 
 use async_trait::async_trait;
 use notekeeper_domain::{NoteName, Operation, Scope};
-use sqlx::Row;
+use sqlx::{PgConnection, Row};
 
 use super::{
-    attempts::{Attempts, Repeatable},
+    attempts::{Repeatable, attempted},
     delete::Deletion,
     fault::Fault,
     put::{Change, Put, bounded},
-    receipt::{Outcome, find_receipt, token},
+    receipt::{find_receipt, token},
     store::PostgresStore,
 };
 use crate::{
@@ -18,45 +18,6 @@ use crate::{
 };
 
 const READ_NOTE: &str = include_str!("sql/read_note.sql");
-
-impl PostgresStore {
-    async fn put(&self, put: Put<'_>) -> Outcome {
-        let mut attempts = Attempts::new(self, repeatable(put.operation));
-        loop {
-            let outcome = async {
-                let mut connection = attempts.connection().await?;
-                put.run(&mut connection).await
-            };
-            match outcome.await {
-                Ok(outcome) => return outcome,
-                Err(fault) => attempts.pause_after(fault).await?,
-            }
-        }
-    }
-
-    async fn try_read(
-        &self,
-        attempts: &Attempts<'_>,
-        scope: &Scope,
-        name: &NoteName,
-        chars_max: usize,
-    ) -> Result<Option<NotePart>, Fault> {
-        let mut connection = attempts.connection().await?;
-        let row = sqlx::query(READ_NOTE)
-            .bind(scope.as_str())
-            .bind(name.as_str())
-            .bind(bounded(chars_max))
-            .fetch_optional(&mut *connection)
-            .await?;
-        let Some(row) = row else { return Ok(None) };
-        Ok(Some(NotePart {
-            content: row.try_get("content")?,
-            truncated: row.try_get("truncated")?,
-            version: token(row.try_get("version")?),
-            operation_id: row.try_get("operation_id")?,
-        }))
-    }
-}
 
 #[async_trait]
 impl NoteStore for PostgresStore {
@@ -70,13 +31,9 @@ impl NoteStore for PostgresStore {
         name: &NoteName,
         chars_max: usize,
     ) -> Result<Option<NotePart>, StoreError> {
-        let mut attempts = Attempts::new(self, Repeatable::Always);
-        loop {
-            match self.try_read(&attempts, scope, name, chars_max).await {
-                Ok(note) => return Ok(note),
-                Err(fault) => attempts.pause_after(fault).await?,
-            }
-        }
+        attempted!(self, Repeatable::Always, |connection| read(
+            connection, scope, name, chars_max
+        ))
     }
 
     async fn edit(
@@ -88,7 +45,7 @@ impl NoteStore for PostgresStore {
     ) -> Result<Receipt, MutationError> {
         check_edit(request.edit)?;
         check_operation(operation)?;
-        self.put(Put {
+        let put = Put {
             scope,
             name,
             change: Change::Edit {
@@ -97,8 +54,8 @@ impl NoteStore for PostgresStore {
             },
             expected: &request.expected,
             operation: Some(operation),
-        })
-        .await
+        };
+        attempted!(self, Repeatable::Always, |connection| put.run(connection))?
     }
 
     async fn write(
@@ -111,14 +68,15 @@ impl NoteStore for PostgresStore {
     ) -> Result<Receipt, MutationError> {
         check_content("content", content)?;
         operation.map_or(Ok(()), check_operation)?;
-        self.put(Put {
+        let put = Put {
             scope,
             name,
             change: Change::Whole(content),
             expected,
             operation,
-        })
-        .await
+        };
+        attempted!(self, repeatable(operation), |connection| put
+            .run(connection))?
     }
 
     async fn delete(
@@ -135,17 +93,8 @@ impl NoteStore for PostgresStore {
             expected,
             operation,
         };
-        let mut attempts = Attempts::new(self, repeatable(operation));
-        loop {
-            let outcome = async {
-                let mut connection = attempts.connection().await?;
-                deletion.run(&mut connection).await
-            };
-            match outcome.await {
-                Ok(outcome) => return outcome,
-                Err(fault) => attempts.pause_after(fault).await?,
-            }
-        }
+        attempted!(self, repeatable(operation), |connection| deletion
+            .run(connection))?
     }
 
     async fn receipt(
@@ -154,17 +103,12 @@ impl NoteStore for PostgresStore {
         operation: &Operation,
     ) -> Result<Option<Receipt>, MutationError> {
         check_operation(operation)?;
-        let mut attempts = Attempts::new(self, Repeatable::Always);
-        loop {
-            let found = async {
-                let mut connection = attempts.connection().await?;
-                find_receipt(&mut connection, scope.as_str(), operation).await
-            };
-            match found.await {
-                Ok(found) => return found.transpose(),
-                Err(fault) => attempts.pause_after(fault).await?,
-            }
-        }
+        let found = attempted!(self, Repeatable::Always, |connection| find_receipt(
+            connection,
+            scope.as_str(),
+            operation
+        ))?;
+        found.transpose()
     }
 }
 
@@ -173,4 +117,25 @@ fn repeatable(operation: Option<&Operation>) -> Repeatable {
         Some(_) => Repeatable::Always,
         None => Repeatable::UnlessInDoubt,
     }
+}
+
+async fn read(
+    connection: &mut PgConnection,
+    scope: &Scope,
+    name: &NoteName,
+    chars_max: usize,
+) -> Result<Option<NotePart>, Fault> {
+    let row = sqlx::query(READ_NOTE)
+        .bind(scope.as_str())
+        .bind(name.as_str())
+        .bind(bounded(chars_max))
+        .fetch_optional(connection)
+        .await?;
+    let Some(row) = row else { return Ok(None) };
+    Ok(Some(NotePart {
+        content: row.try_get("content")?,
+        truncated: row.try_get("truncated")?,
+        version: token(row.try_get("version")?),
+        operation_id: row.try_get("operation_id")?,
+    }))
 }

@@ -9,17 +9,23 @@ use crate::StoreError;
 
 const NEWEST_MIGRATION: &str = include_str!("sql/newest_migration.sql");
 
+/// How long a server over a caller's pool may be silent. Its statements may have time-outs of
+/// their own, which should come first.
+const ANSWER_TIMEOUT_DEFAULT: Duration = Duration::from_secs(30);
+
 /// Notes in a PostgreSQL database, shared by any number of workers.
 ///
 /// An operation takes one connection for as long as it lasts. What fails in passing (a lost
 /// connection, a serialization failure, a deadlock, a full pool) is attempted again a few times,
 /// within the time-out for a connection; then it is [`StoreError::Unavailable`]. A mutation
-/// without an operation isn't repeated where it may have taken effect.
+/// without an operation isn't repeated where it may have taken effect. A server that answers
+/// nothing at all is given up after both time-outs together.
 #[derive(Clone)]
 pub struct PostgresStore {
     pool: PgPool,
     /// `None`: the pool belongs to the caller, and its connections name the schema.
     schema: Option<String>,
+    answer_timeout: Duration,
 }
 
 impl PostgresStore {
@@ -45,6 +51,8 @@ impl PostgresStore {
         Ok(Self {
             pool,
             schema: Some(options.schema.clone()),
+            // Longer than any statement is let run.
+            answer_timeout: options.statement_timeout + options.acquire_timeout,
         })
     }
 
@@ -55,7 +63,11 @@ impl PostgresStore {
     /// one note fail each other and are attempted again a few times only. A `statement_timeout`
     /// is the caller's to set.
     pub fn from_pool(pool: PgPool) -> Self {
-        Self { pool, schema: None }
+        Self {
+            pool,
+            schema: None,
+            answer_timeout: ANSWER_TIMEOUT_DEFAULT,
+        }
     }
 
     /// Checks that the database can be reached and is at the migration that this program needs.
@@ -99,6 +111,11 @@ impl PostgresStore {
     /// How long an operation may take before it makes no further attempt.
     pub(super) fn patience(&self) -> Duration {
         self.pool.options().get_acquire_timeout()
+    }
+
+    /// How long the server may take for the statements of one attempt.
+    pub(super) fn answer_timeout(&self) -> Duration {
+        self.answer_timeout
     }
 
     pub(super) fn connections_max(&self) -> u32 {

@@ -82,21 +82,33 @@ impl Drop for Database {
     /// On a thread of its own, because a value can be dropped inside of a runtime. Failing to
     /// drop leaves a schema behind, which is no reason to hide why a test failed.
     fn drop(&mut self) {
-        let drop_schema = format!("drop schema if exists \"{}\" cascade", self.options.schema);
+        let schema = self.options.schema.clone();
         let dropping = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()?;
-            runtime.block_on(async {
-                let mut connection = PgConnection::connect(&database_url()).await?;
-                connection.execute(AssertSqlSafe(drop_schema)).await?;
-                anyhow::Ok(())
-            })
+            runtime.block_on(drop_schema(&schema))
         });
         if let Ok(Err(error)) = dropping.join() {
             eprintln!("a schema is left behind: {error}");
         }
     }
+}
+
+async fn drop_schema(schema: &str) -> anyhow::Result<()> {
+    let mut connection = PgConnection::connect(&database_url()).await?;
+    // A connection that hangs in a transaction, because its test failed there or meant it to,
+    // would be waited for.
+    sqlx::query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1",
+    )
+    .bind(schema)
+    .execute(&mut connection)
+    .await?;
+    let drop_schema = format!("drop schema if exists \"{schema}\" cascade");
+    connection.execute("set lock_timeout = '10s'").await?;
+    connection.execute(AssertSqlSafe(drop_schema)).await?;
+    Ok(())
 }
 
 /// The seed of a random test: `NOTEKEEPER_SEED`, or a new one. It is printed, so a failure tells

@@ -389,6 +389,69 @@ async fn a_statement_that_takes_too_long_is_unavailable() {
     );
 }
 
+/// A server that went silent, as a cut cable looks: nothing comes, and nothing says so.
+#[tokio::test]
+async fn a_silent_server_is_unavailable_and_its_connection_is_given_up() {
+    let database = Database::migrated().await;
+    let proxy = Proxy::start().await;
+    let timeouts = PostgresOptions {
+        connections_max: 1,
+        acquire_timeout: Duration::from_millis(300),
+        statement_timeout: Duration::from_millis(200),
+        ..proxy.options(&database)
+    };
+    let store = PostgresStore::connect_lazy(&timeouts).expect("valid options");
+    let scope = scope("silent/main");
+    let edit = operation("1", "f");
+    append(&store, &scope, "a.md", "x", &edit)
+        .await
+        .expect("edit");
+    // Kept, so that the statement never goes on.
+    let _held = proxy.hold(1);
+    let silent = within_patience(append(&store, &scope, "a.md", "x", &operation("2", "f"))).await;
+    let Err(MutationError::Store(StoreError::Unavailable(reason))) = silent else {
+        panic!("{silent:?}");
+    };
+    assert_eq!(reason, "the server doesn't answer");
+    append(&store, &scope, "a.md", "y", &operation("3", "f"))
+        .await
+        .expect("a new connection");
+    assert_eq!(
+        text(&store, &scope, "a.md").await.as_deref(),
+        Some("x\ny\n")
+    );
+}
+
+#[tokio::test]
+async fn names_that_a_person_made_with_a_console_are_passed_over() {
+    let database = Database::migrated().await;
+    let store = database.store();
+    let scope = scope("odd/main");
+    append(&store, &scope, "fine.md", "needle", &operation("1", "f"))
+        .await
+        .expect("edit");
+    let mut behind = database.connection().await;
+    behind
+        .execute(
+            "insert into notes (scope, name, content, chars, version) \
+             select 'odd/main', name, 'needle', 6, nextval('note_versions') \
+             from unnest(array['', '../up.md', 'a b.md', 'e/f.md', 'é.md', 'x.md\n.md']) as name",
+        )
+        .await
+        .expect("insert");
+    let listed = store.names(&scope, 10).await.expect("names");
+    assert_eq!((listed.names, listed.more), (vec![name("fine.md")], false));
+    let bounds = NotebookBounds {
+        main_chars_max: 10,
+        names_max: 10,
+    };
+    let view = store.notebook(&scope, bounds).await.expect("notebook");
+    assert_eq!(view.names, ["fine.md"]);
+    let query = SearchQuery::parse("needle").expect("valid");
+    let answer = store.search(&scope, &query, &LIMITS).await.expect("search");
+    assert_eq!((answer.matches.len(), answer.scanned), (1, 7));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn cancelled_operations_give_their_connections_back() {
     let database = Database::migrated().await;

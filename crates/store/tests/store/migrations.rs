@@ -1,8 +1,13 @@
 //! Migrations: run on request, once, and told.
 
+use std::str::FromStr;
+
 use futures::future::join_all;
-use notekeeper_store::StoreError;
-use sqlx::{AssertSqlSafe, Executor};
+use notekeeper_store::{PostgresStore, StoreError};
+use sqlx::{
+    AssertSqlSafe, Executor,
+    postgres::{PgConnectOptions, PgPoolOptions},
+};
 
 use crate::database::{Database, append, operation, scope, text};
 
@@ -136,4 +141,35 @@ async fn a_failed_migration_leaves_nothing_behind_and_can_be_run_again() {
         .expect("drop table");
     store.migrate().await.expect("migrate");
     store.check().await.expect("the database is migrated");
+}
+
+#[tokio::test]
+async fn a_database_that_holds_no_unicode_is_refused() {
+    let database = Database::unmigrated();
+    let mut connection = database.connection().await;
+    let other = database.options.schema.clone();
+    let create =
+        format!("create database {other} template template0 encoding 'SQL_ASCII' locale 'C'");
+    connection
+        .execute(AssertSqlSafe(create))
+        .await
+        .expect("create database");
+    let url = PgConnectOptions::from_str(&database.options.url)
+        .expect("valid URL")
+        .database(&other);
+    let store = PostgresStore::from_pool(PgPoolOptions::new().connect_lazy_with(url));
+    let refused = store.migrate().await;
+    store.close().await;
+    let drop = format!("drop database {other} with (force)");
+    connection
+        .execute(AssertSqlSafe(drop))
+        .await
+        .expect("drop database");
+    let Err(StoreError::Unexpected(reason)) = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(
+        reason,
+        "the database has encoding SQL_ASCII; create it with encoding UTF8"
+    );
 }

@@ -84,8 +84,8 @@ impl Proxy {
         }
     }
 
-    /// A store that reaches the database through this proxy.
-    pub(crate) fn store(&self, database: &Database, connections_max: u32) -> PostgresStore {
+    /// How to reach the database through this proxy.
+    pub(crate) fn options(&self, database: &Database) -> PostgresOptions {
         let url = &database.options.url;
         let separator = if url.contains('?') { '&' } else { '?' };
         let port = self.port;
@@ -94,10 +94,17 @@ impl Proxy {
             !url.contains("host="),
             "these tests need a database URL without a socket"
         );
-        let options = PostgresOptions {
+        PostgresOptions {
             url: format!("{url}{separator}host=127.0.0.1&port={port}&sslmode=disable"),
-            connections_max,
             ..database.options.clone()
+        }
+    }
+
+    /// A store that reaches the database through this proxy.
+    pub(crate) fn store(&self, database: &Database, connections_max: u32) -> PostgresStore {
+        let options = PostgresOptions {
+            connections_max,
+            ..self.options(database)
         };
         PostgresStore::connect_lazy(&options).expect("valid options")
     }

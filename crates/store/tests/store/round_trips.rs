@@ -5,10 +5,10 @@
 //! goes back to the pool, the driver asks once more whether it lives; by then the caller has its
 //! answer.
 
-use notekeeper_domain::{SearchLimits, SearchQuery};
+use notekeeper_domain::{Edit, Refusal, SearchLimits, SearchQuery};
 use notekeeper_store::{
-    Expected, MutationError, NoteIndex, NoteStore, NotebookBounds, PostgresStore, ReceiptStatus,
-    SnapshotStore,
+    EditRequest, Expected, MutationError, NoteIndex, NoteStore, NotebookBounds, PostgresStore,
+    ReceiptStatus, SnapshotStore,
 };
 
 use crate::{
@@ -189,6 +189,221 @@ async fn an_operation_that_runs_elsewhere_meanwhile_is_answered_in_three_round_t
         None,
         "all of it was undone"
     );
+}
+
+/// The other call of the operation comes between the look-up and the write, about the same note.
+/// What it left is no longer what the slow call expects or edits, but that is no conflict.
+#[tokio::test]
+async fn an_operation_is_answered_even_where_its_own_other_call_changed_the_note() {
+    let counted = Counted::start().await;
+    let direct = counted.database.store();
+    let (scope, file) = (scope("t/main"), name("a.md"));
+    let start = direct
+        .write(&scope, &file, "old text", &Expected::Any, None)
+        .await
+        .expect("write");
+    let edit = Edit::Replace {
+        old_text: "old".to_owned(),
+        content: "new".to_owned(),
+    };
+    for (id, expected) in [
+        (
+            "by version",
+            Expected::Version(start.version.expect("a version")),
+        ),
+        ("whatever", Expected::Any),
+    ] {
+        if id == "whatever" {
+            direct
+                .write(&scope, &file, "old text", &Expected::Any, None)
+                .await
+                .expect("write");
+        }
+        let same = operation(id, "f");
+        let request = EditRequest {
+            edit: &edit,
+            note_chars_max: 100,
+            expected,
+        };
+        let held = counted.proxy.hold(2);
+        let slow = counted.store.edit(&scope, &file, &request, &same);
+        let fast = async {
+            let release = held.reached().await;
+            let receipt = direct
+                .edit(&scope, &file, &request, &same)
+                .await
+                .expect("edit");
+            release.send(()).expect("the statement waits");
+            receipt
+        };
+        let (slow, fast) = futures::join!(slow, fast);
+        let slow = slow.expect("answered from the receipt");
+        assert!(slow.replayed && !fast.replayed);
+        assert_eq!(slow.version, fast.version);
+        assert_eq!(
+            text(&direct, &scope, "a.md").await.as_deref(),
+            Some("new text")
+        );
+    }
+}
+
+/// The same for notes that aren't there at first.
+#[tokio::test]
+async fn an_operation_is_answered_even_where_its_own_other_call_made_the_note() {
+    let counted = Counted::start().await;
+    let direct = counted.database.store();
+    let (scope, file) = (scope("t/main"), name("a.md"));
+    for expected in [Expected::Absent, Expected::Any] {
+        direct
+            .delete(&scope, &file, &Expected::Any, None)
+            .await
+            .expect("delete");
+        let same = operation(&format!("{expected:?}"), "f");
+        let held = counted.proxy.hold(2);
+        let slow = counted
+            .store
+            .write(&scope, &file, "x", &expected, Some(&same));
+        let fast = async {
+            let release = held.reached().await;
+            direct
+                .write(&scope, &file, "x", &expected, Some(&same))
+                .await
+                .expect("write");
+            release.send(()).expect("the statement waits");
+        };
+        let (slow, ()) = futures::join!(slow, fast);
+        assert!(slow.expect("answered from the receipt").replayed);
+    }
+}
+
+/// A note that is deleted between the look-up and the write is made anew, not lost.
+#[tokio::test]
+async fn an_edit_that_a_deletion_overtakes_makes_the_note_anew() {
+    let counted = Counted::start().await;
+    let direct = counted.database.store();
+    let (scope, file) = (scope("t/main"), name("a.md"));
+    direct
+        .write(&scope, &file, "old\n", &Expected::Any, None)
+        .await
+        .expect("write");
+    let held = counted.proxy.hold(2);
+    let edit = operation("edit", "f");
+    let slow = append(&counted.store, &scope, "a.md", "new", &edit);
+    let fast = async {
+        let release = held.reached().await;
+        direct
+            .delete(&scope, &file, &Expected::Any, None)
+            .await
+            .expect("delete");
+        release.send(()).expect("the statement waits");
+    };
+    let (receipt, ()) = futures::join!(slow, fast);
+    let receipt = receipt.expect("edit");
+    assert_eq!(
+        (receipt.status, receipt.existed),
+        (ReceiptStatus::Created, false)
+    );
+    assert_eq!(
+        text(&direct, &scope, "a.md").await.as_deref(),
+        Some("new\n")
+    );
+}
+
+/// Where the other writer takes the note over the bound, the edit must not go on from a part.
+#[tokio::test]
+async fn an_edit_whose_note_grows_over_the_bound_meanwhile_is_refused() {
+    let counted = Counted::start().await;
+    let direct = counted.database.store();
+    let (scope, file) = (scope("t/main"), name("a.md"));
+    let edit = Edit::new("x".to_owned(), None).expect("valid");
+    let too_large = Refusal::TooLarge {
+        chars: 11,
+        chars_max: 10,
+    };
+    let existing_too_large = Refusal::ExistingTooLarge { chars_max: 10 };
+    let cases = [
+        ("1234567", None),
+        ("12345678", Some(too_large)),
+        ("12345678901", Some(existing_too_large)),
+    ];
+    for (overtaking, refusal) in cases {
+        direct
+            .write(&scope, &file, "", &Expected::Any, None)
+            .await
+            .expect("write");
+        let request = EditRequest {
+            edit: &edit,
+            note_chars_max: 10,
+            expected: Expected::Any,
+        };
+        let append = operation(overtaking, "f");
+        let held = counted.proxy.hold(2);
+        let slow = counted.store.edit(&scope, &file, &request, &append);
+        let fast = async {
+            let release = held.reached().await;
+            direct
+                .write(&scope, &file, overtaking, &Expected::Any, None)
+                .await
+                .expect("write");
+            release.send(()).expect("the statement waits");
+        };
+        let (slow, ()) = futures::join!(slow, fast);
+        let text = text(&direct, &scope, "a.md").await.expect("there");
+        match (slow, refusal) {
+            (Ok(_), None) => assert_eq!(text, "1234567\nx\n", "exactly the bound fits"),
+            (Err(MutationError::Refused(found)), Some(refusal)) => {
+                assert_eq!(found, refusal);
+                assert_eq!(text, overtaking, "nothing was cut off");
+            }
+            (slow, refusal) => panic!("expected {refusal:?}, found {slow:?}"),
+        }
+    }
+}
+
+/// A refusal in the contended path leaves no placeholder and no lock behind.
+#[tokio::test]
+async fn an_edit_that_is_refused_after_a_deletion_leaves_nothing_behind() {
+    let counted = Counted::start().await;
+    let direct = counted.database.store();
+    let (scope, file) = (scope("t/main"), name("a.md"));
+    direct
+        .write(&scope, &file, "old", &Expected::Any, None)
+        .await
+        .expect("write");
+    let edit = Edit::Replace {
+        old_text: "old".to_owned(),
+        content: "new".to_owned(),
+    };
+    let request = EditRequest {
+        edit: &edit,
+        note_chars_max: 100,
+        expected: Expected::Any,
+    };
+    let replace = operation("edit", "f");
+    let held = counted.proxy.hold(2);
+    let slow = counted.store.edit(&scope, &file, &request, &replace);
+    let fast = async {
+        let release = held.reached().await;
+        direct
+            .delete(&scope, &file, &Expected::Any, None)
+            .await
+            .expect("delete");
+        release.send(()).expect("the statement waits");
+    };
+    let (refused, ()) = futures::join!(slow, fast);
+    assert!(
+        matches!(refused, Err(MutationError::Refused(Refusal::NotFound))),
+        "{refused:?}"
+    );
+    assert_eq!(text(&direct, &scope, "a.md").await, None);
+    assert_eq!(
+        direct.receipt(&scope, &replace).await.expect("answers"),
+        None
+    );
+    let created = direct
+        .write(&scope, &file, "x", &Expected::Absent, None)
+        .await;
+    created.expect("nothing is in the way");
 }
 
 #[tokio::test]
