@@ -71,19 +71,23 @@ impl<'s> Attempts<'s> {
     }
 
     /// Takes a connection back after work on it. One that went silent must not go to the pool,
-    /// which would wait for it.
+    /// which would wait for it, nor one that leads to the wrong server.
     pub(super) fn take_back<T>(
         &self,
         mut connection: PoolConnection<Postgres>,
         answer: Result<Result<T, Fault>, Elapsed>,
     ) -> Result<T, Fault> {
-        answer.unwrap_or_else(|_| {
+        let answer = answer.unwrap_or_else(|_| {
             connection.close_on_drop();
             Err(Fault::Passing {
                 reason: "the server doesn't answer".into(),
                 in_doubt: true,
             })
-        })
+        });
+        if matches!(answer, Err(Fault::ReadOnlyServer)) {
+            connection.close_on_drop();
+        }
+        answer
     }
 
     /// Returns after a pause where another attempt makes sense.
@@ -102,6 +106,7 @@ impl<'s> Attempts<'s> {
                 )));
             }
             Fault::Passing { reason, .. } => reason,
+            Fault::ReadOnlyServer => "the server is read-only".into(),
             // The receipt was there and is gone: pruned or erased in this very moment.
             Fault::ReceiptTaken => "the receipt changed meanwhile".into(),
             Fault::Missing => return Err(self.store.explain_missing().await),

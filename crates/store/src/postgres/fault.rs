@@ -15,6 +15,9 @@ pub(super) enum Fault {
         /// Whether the database may have done what it was asked to.
         in_doubt: bool,
     },
+    /// The connection leads to a server that only reads: a primary that became a standby, most
+    /// likely. Nothing was changed. A new connection may lead to the primary.
+    ReadOnlyServer,
     /// A table or column isn't there: the database is at another migration, most likely.
     Missing,
     /// The operation's receipt was written by another call in the meantime.
@@ -84,6 +87,7 @@ fn of_code(code: &str, constraint: &str) -> Fault {
     match code {
         "23505" if constraint == "receipts_pkey" => Fault::ReceiptTaken,
         "42P01" | "42703" | "3F000" => Fault::Missing,
+        "25006" => Fault::ReadOnlyServer,
         // The server took its connection back. Its report can arrive in place of the answer to
         // a commit.
         code if is_shutdown(code) || code.starts_with("08") => Fault::Passing {
@@ -94,8 +98,8 @@ fn of_code(code: &str, constraint: &str) -> Fault {
             reason: described(code).into(),
             in_doubt: false,
         },
-        // Out of time or of resources: an attempt right away would make it worse.
-        code if code == "57014" || code.starts_with("53") || code == "25006" => {
+        // Out of time, of resources or of a working disk: an attempt right away would make it worse.
+        code if code == "57014" || code.starts_with("53") || code.starts_with("58") => {
             Fault::unavailable(described(code))
         }
         code => Fault::Lasting(StoreError::Unexpected(described(code))),
@@ -115,7 +119,6 @@ fn is_passing(code: &str) -> bool {
 /// A code with words for those that a person can act on.
 fn described(code: &str) -> String {
     let words = match code {
-        "25006" => "the database is read-only",
         "28000" | "28P01" => "authentication failed",
         "3D000" => "there is no such database",
         "40001" => "serialization failure",

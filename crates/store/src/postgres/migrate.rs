@@ -158,9 +158,10 @@ fn of_migration(error: MigrateError) -> StoreError {
 }
 
 /// A fault of something that isn't attempted again.
-fn settled(fault: Fault) -> StoreError {
+pub(super) fn settled(fault: Fault) -> StoreError {
     match fault {
         Fault::Passing { reason, .. } => StoreError::Unavailable(reason.into_owned()),
+        Fault::ReadOnlyServer => StoreError::Unavailable("the server is read-only".to_owned()),
         Fault::Missing | Fault::ReceiptTaken => {
             StoreError::Unexpected("the database isn't as the migrations expect it".to_owned())
         }

@@ -4,7 +4,11 @@ use std::{fmt, time::Duration};
 
 use sqlx::{PgPool, Postgres, pool::PoolConnection, postgres::PgPoolOptions};
 
-use super::{fault::Fault, migrate::newest_known_migration, options::PostgresOptions};
+use super::{
+    fault::Fault,
+    migrate::{newest_known_migration, settled},
+    options::PostgresOptions,
+};
 use crate::StoreError;
 
 const NEWEST_MIGRATION: &str = include_str!("sql/newest_migration.sql");
@@ -144,11 +148,7 @@ impl PostgresStore {
         match found.await {
             Ok(found) => Ok(found),
             Err(Fault::Missing) => Ok(0),
-            Err(Fault::Passing { reason, .. }) => Err(StoreError::Unavailable(reason.into_owned())),
-            Err(Fault::Lasting(error)) => Err(error),
-            Err(Fault::ReceiptTaken) => Err(StoreError::Unexpected(
-                "a receipt stands in the way".to_owned(),
-            )),
+            Err(fault) => Err(settled(fault)),
         }
     }
 }

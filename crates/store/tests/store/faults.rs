@@ -1,6 +1,12 @@
 //! What goes wrong around a store, and what callers see of it.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 use futures::future::join_all;
 use notekeeper_domain::{Edit, Scope, SearchLimits, SearchQuery};
@@ -9,7 +15,7 @@ use notekeeper_store::{
     PostgresStore, SnapshotStore, StoreError,
 };
 use sqlx::{
-    Connection, Executor, PgConnection,
+    AssertSqlSafe, Connection, Executor, PgConnection,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
@@ -560,6 +566,37 @@ async fn a_serialization_failure_is_attempted_again() {
         text(&store, &scope, "a.md").await.as_deref(),
         Some("theirs\nmine\n")
     );
+}
+
+/// After a fail-over the pool still leads to the old primary, which only reads.
+#[tokio::test]
+async fn connections_to_a_server_that_only_reads_are_replaced() {
+    let database = Database::migrated().await;
+    let options: PgConnectOptions = database_url().parse().expect("valid URL");
+    let options = options.options([("search_path", database.options.schema.as_str())]);
+    let connected = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&connected);
+    let pool = PgPoolOptions::new()
+        .max_connections(1)
+        .after_connect(move |connection, _| {
+            let first = counted.fetch_add(1, Ordering::SeqCst) == 0;
+            let mode = if first { "on" } else { "off" };
+            Box::pin(async move {
+                let set = format!("set default_transaction_read_only = {mode}");
+                connection.execute(AssertSqlSafe(set)).await.map(drop)
+            })
+        })
+        .connect_lazy_with(options);
+    let store = PostgresStore::from_pool(pool);
+    let scope = scope("standby/main");
+    assert_eq!(text(&store, &scope, "a.md").await, None);
+    // Nothing is in doubt, so even a change without an operation is attempted again.
+    store
+        .write(&scope, &name("a.md"), "x", &Expected::Absent, None)
+        .await
+        .expect("write");
+    assert_eq!(text(&store, &scope, "a.md").await.as_deref(), Some("x"));
+    assert_eq!(connected.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test]
