@@ -14,6 +14,9 @@ mod session;
 mod settings;
 mod step;
 
+pub use notekeeper_contract as contract;
+pub use notekeeper_domain as domain;
+
 pub use activity_error::CallFailure;
 pub use agent::{
     Agent, AgentFailure, AgentHost, AgentInput, AgentOutput, AgentState, AgentWorkflow,

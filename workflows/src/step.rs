@@ -1,6 +1,6 @@
 //! Steps: one model request and the tool calls of its response.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use notekeeper_contract::{ChatToolCall, OperationRef};
 use notekeeper_domain::{InvalidOperation, OperationId, Scope};
@@ -33,8 +33,8 @@ impl Step {
     /// Takes the tool calls of the response. A call whose id is empty, or was seen in this
     /// response, gets `{id}#{index}`, so that each keeps an operation of its own.
     pub fn calls(&self, calls: &[ChatToolCall]) -> Vec<StepCall> {
-        let given: HashSet<&str> = calls.iter().map(|call| call.id.as_str()).collect();
-        let mut used: HashSet<String> = HashSet::new();
+        let given: BTreeSet<&str> = calls.iter().map(|call| call.id.as_str()).collect();
+        let mut used: BTreeSet<String> = BTreeSet::new();
         calls
             .iter()
             .enumerate()
@@ -124,7 +124,7 @@ mod tests {
             operation("r", 1, "org", "a"),
             operation("r", 1, "main", "b"),
         ];
-        let distinct: HashSet<_> = all.iter().collect();
+        let distinct: BTreeSet<_> = all.iter().collect();
         assert_eq!(distinct.len(), all.len());
         assert_eq!(all[0], operation("r", 1, "main", "a"));
     }

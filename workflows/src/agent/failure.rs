@@ -11,7 +11,7 @@ use crate::{CallFailure, OpenError};
 /// [`ApplicationFailure`] as its source, which the SDK records as the cause; a worker's failure
 /// converter may lift it.
 #[derive(Debug)]
-pub struct AgentFailure(ApplicationFailure);
+pub struct AgentFailure(Box<ApplicationFailure>);
 
 impl AgentFailure {
     pub(crate) fn new(kind: FailureType, message: impl Into<String>) -> Self {
@@ -19,13 +19,11 @@ impl AgentFailure {
     }
 
     fn typed(type_name: &str, message: impl Into<String>) -> Self {
-        let type_name = type_name.to_owned();
-        Self(
-            ApplicationFailure::builder(message.into())
-                .type_name(type_name)
-                .non_retryable(true)
-                .build(),
-        )
+        ApplicationFailure::builder(message.into())
+            .type_name(type_name.to_owned())
+            .non_retryable(true)
+            .build()
+            .into()
     }
 
     /// Type of the failure.
@@ -39,7 +37,7 @@ impl AgentFailure {
     }
 
     pub(crate) fn into_application_failure(self) -> ApplicationFailure {
-        self.0
+        *self.0
     }
 }
 
@@ -51,18 +49,24 @@ impl std::fmt::Display for AgentFailure {
 
 impl std::error::Error for AgentFailure {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.0)
+        Some(self.0.as_ref())
+    }
+}
+
+impl From<ApplicationFailure> for AgentFailure {
+    fn from(failure: ApplicationFailure) -> Self {
+        Self(Box::new(failure))
     }
 }
 
 impl From<CallFailure> for AgentFailure {
     fn from(failure: CallFailure) -> Self {
-        Self(failure.into())
+        ApplicationFailure::from(failure).into()
     }
 }
 
 impl From<OpenError> for AgentFailure {
     fn from(error: OpenError) -> Self {
-        Self(error.into())
+        ApplicationFailure::from(error).into()
     }
 }
