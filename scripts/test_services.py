@@ -17,23 +17,25 @@ import time
 import unittest
 import zipfile
 from pathlib import Path
-from typing import Optional
+from typing import Sequence
 from unittest import mock
 
 from local_services import cli, directories, pip, platforms, postgres, toolbox
 from local_services.guard import Guard
 from local_services.ports import ReservedPort
-from local_services.processes import Account, carrying
+from local_services.processes import carrying
 from local_services.signals import Signals
 from local_services.trouble import Trouble
 
 SERVICES = [sys.executable, str(Path(__file__).with_name("services.py"))]
 DEADLINE_SECONDS = 30.0
+#: A server that is there already, for tests that need none.
+BORROWED = {"DATABASE_URL": "postgres://somebody:secret@db.invalid:5433/notes"}
 #: A command that says where its services are, starts a process that hides from its group, and waits.
 WAITING = """
 echo $NOTEKEEPER_SERVICES
 setsid sleep 1000 &
-cat $NOTEKEEPER_SERVICES/*.pid; echo $!; echo $$; echo ready
+cat $NOTEKEEPER_SERVICES/*.pid 2>/dev/null; echo $!; echo $$; echo ready
 sleep 1000 & wait
 """
 
@@ -70,11 +72,11 @@ def is_alive(pid: int) -> bool:
 class Run:
     """A `services.py run` with the waiting command, past the point where everything runs."""
 
-    def __init__(self, *flags: str, **options) -> None:
+    def __init__(self, *flags: str, before: Sequence[str] = (), **more: str) -> None:
         self.process = subprocess.Popen(
-            [*SERVICES, "run", *flags, "--", "sh", "-c", WAITING],
+            [*before, *SERVICES, "run", *flags, "--", "sh", "-c", WAITING],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            text=True, env=environment(), **options,
+            text=True, env=environment(**more),
         )  # fmt: skip
         assert self.process.stdout is not None
         lines = [line.strip() for line in iter(self.process.stdout.readline, "ready\n")]
@@ -151,9 +153,9 @@ class ARun(unittest.TestCase):
         self.assertEqual(a_run.left_over(), [])
 
     def test_passes_a_signal_on_and_leaves_nothing(self):
-        for signum in (signal.SIGINT, signal.SIGTERM):
+        for signum, more in [(signal.SIGINT, {}), (signal.SIGTERM, BORROWED), (signal.SIGHUP, BORROWED)]:
             with self.subTest(signum):
-                a_run = Run("--postgres")
+                a_run = Run("--postgres", **more)
                 a_run.process.send_signal(signum)
                 self.assertEqual(a_run.process.wait(DEADLINE_SECONDS), 128 + signum)
                 self.assertEqual(a_run.left_over(), [])
@@ -170,21 +172,16 @@ class ARun(unittest.TestCase):
             self.assertEqual(list(Path(base).iterdir()), [])
 
     def test_ends_with_the_process_that_started_it(self):
-        outer = subprocess.Popen(
-            ["sh", "-c", '"$@" & wait', "sh", *SERVICES, "run", "--postgres", "--", "sh", "-c", WAITING],
-            env=environment(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
-        with mock.patch.object(subprocess, "Popen", return_value=outer):
-            a_run = Run()
-        outer.kill()
-        outer.wait()
+        a_run = Run("--postgres", before=["sh", "-c", '"$@" & wait', "sh"], **BORROWED)
+        a_run.process.kill()
+        a_run.process.wait()
         self.assertEqual(a_run.left_over(), [])
 
     def test_hands_the_terminal_to_the_command_and_ends_on_control_c(self):
         pid, terminal = pty.fork()
         if pid == 0:
             argv = [*SERVICES, "run", "--postgres", "--", "sh", "-c", "read line; echo got $line; sleep 1000"]
-            os.execve(argv[0], argv, environment())
+            os.execve(argv[0], argv, environment(**BORROWED))
         output = b""
 
         def shown(text: bytes) -> bool:
@@ -192,7 +189,7 @@ class ARun(unittest.TestCase):
             output += os.read(terminal, 4096)
             return text in output
 
-        self.assertTrue(until(lambda: shown(b"ready in")), output)
+        self.assertTrue(until(lambda: shown(b"using the one")), output)
         os.write(terminal, b"a line\n")
         self.assertTrue(until(lambda: shown(b"got a line")), output)
         os.write(terminal, b"\x03")
@@ -213,40 +210,51 @@ class ARun(unittest.TestCase):
 
     def test_uses_a_given_server_and_does_not_stop_it(self):
         script = 'echo $DATABASE_URL; "$NOTEKEEPER_SERVICES/stop-postgres"; echo $?'
-        url = "postgres://somebody:secret@db.invalid:5433/notes"
-        done = run("run", "--postgres", "--", "sh", "-c", script, DATABASE_URL=url)
-        self.assertEqual(done.stdout.split(), [url, "3"], done.stderr)
+        done = run("run", "--postgres", "--", "sh", "-c", script, **BORROWED)
+        self.assertEqual(done.stdout.split(), [BORROWED["DATABASE_URL"], "3"], done.stderr)
         self.assertIn("db.invalid:5433/notes", done.stderr)
         self.assertNotIn("secret", done.stderr)
 
     def test_says_when_the_command_does_not_exist(self):
-        done = run("run", "--postgres", "--", "/nowhere/to/be/found", DATABASE_URL="postgres://localhost/x")
+        done = run("run", "--postgres", "--", "/nowhere/to/be/found", **BORROWED)
         self.assertEqual(done.returncode, 125)
         self.assertEqual(len(done.stderr.strip().splitlines()), 2, done.stderr)
         self.assertIn("`/nowhere/to/be/found` can't be run: No such file", done.stderr)
 
 
 class AServer(unittest.TestCase):
-    def setUp(self):
-        account = directories.unprivileged_account()
-        self.directory = directories.make(account)
-        (self.directory / "logs").mkdir()
-        self.guard = Guard()
-        self.guard.watch_directory(self.directory, "NOTEKEEPER_SERVICES", str(self.directory))
-        self.server = self.postgres("postgres", account)
+    """One server, created as root from a closed checkout would, with a umask that closes files to others."""
 
-    def postgres(self, name: str, account: Optional[Account]) -> postgres.Postgres:
-        return postgres.Postgres(
-            self.directory / name, self.directory / "logs", signals(self), self.guard, account
-        )  # fmt: skip
+    @classmethod
+    def setUpClass(cls):
+        cls.account = directories.unprivileged_account()
+        cls.directory = directories.make(cls.account)
+        (cls.directory / "logs").mkdir()
+        cls.guard = Guard()
+        cls.guard.watch_directory(cls.directory, "NOTEKEEPER_SERVICES", str(cls.directory))
+        cls.signals = Signals()
+        umask = os.umask(0o077)
+        with mock.patch.object(postgres.Postgres, "_can_run", return_value=False):
+            cls.server = postgres.Postgres(
+                cls.directory / "postgres", cls.directory / "logs", cls.signals, cls.guard, cls.account
+            )
+        os.umask(umask)
+
+    @classmethod
+    def tearDownClass(cls):
+        with cls.guard._process.stdin:  # not dismissed: the guard is to remove the directory
+            pass
+        cls.guard._process.wait()
+        cls.signals.close()
+        if cls.directory.exists():
+            raise AssertionError(f"{cls.directory} is still there")
+
+    def setUp(self):
+        self.server._was_ready = False
 
     def tearDown(self):
         self.server.stop()
         self.server.release_ports()
-        with self.guard._process.stdin:  # not dismissed: the guard is to remove the directory
-            pass
-        self.guard._process.wait()
-        self.assertFalse(self.directory.exists())
 
     def test_takes_another_port_where_the_chosen_one_is_taken(self):
         with socket.create_server(("127.0.0.1", 0)) as somebody_else:
@@ -263,18 +271,11 @@ class AServer(unittest.TestCase):
             with self.assertRaisesRegex(Trouble, 'end of its log:(\n.*)*invalid value for parameter "max_connections"'):
                 self.server.start()
 
-    def test_of_root_runs_from_a_checkout_that_is_closed_to_others(self):
-        account = directories.unprivileged_account()
-        if account is None:
+    def test_of_root_runs_from_a_copy_where_the_checkout_is_closed_to_others(self):
+        if self.account is None:
             self.skipTest("only root runs PostgreSQL as somebody else")
-        before = os.umask(0o077)
-        self.addCleanup(os.umask, before)
-        with mock.patch.object(postgres.Postgres, "_can_run", return_value=False):
-            server = self.postgres("closed", account)
-        self.assertTrue(server.programs.is_relative_to(self.directory))
-        server.start()
-        server.stop()
-        server.release_ports()
+        self.assertTrue(self.server.programs.is_relative_to(self.directory))
+        self.server.start()
 
 
 class AReservedPort(unittest.TestCase):
