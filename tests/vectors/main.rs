@@ -1,0 +1,118 @@
+//! Conformance vectors: observations of a peer, run against this product.
+//!
+//! Every file of the directory is either a topic that runs, on both stores, or waits as a whole for
+//! a feature (see [`deferrals`]). Where the product differs on purpose, a rule says what is right
+//! here (see [`differences`]). `NOTEKEEPER_VECTORS` names another directory with other cases of the
+//! same form; `DATABASE_URL` names the PostgreSQL database.
+
+mod bench;
+mod case;
+mod deferrals;
+mod differences;
+mod judge;
+mod oracle;
+mod product;
+mod report;
+mod strings;
+mod topics;
+
+#[cfg(test)]
+mod tampering;
+
+use anyhow::Result;
+
+use bench::{Bench, Database, StoreKind};
+use report::Report;
+
+/// Runs a topic on both stores.
+async fn run(topic: &str) -> Result<Report> {
+    let cases = case::read_topic(&case::directory(), topic)?.cases;
+    let mut database = Database::create().await?;
+    let mut report = Report::new(topic);
+    for case in &cases {
+        let verdict = judge::run(case, StoreKind::InMemory, &Bench::in_memory().await?).await;
+        report.add(&case.id, StoreKind::InMemory, verdict);
+        let bench = database.emptied().await?;
+        let verdict = judge::run(case, StoreKind::Postgres, &bench).await;
+        report.add(&case.id, StoreKind::Postgres, verdict);
+    }
+    Ok(report)
+}
+
+/// Runs a topic and fails where a case does.
+fn conforms(topic: &str) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("start a runtime");
+    let report = runtime
+        .block_on(run(topic))
+        .unwrap_or_else(|error| panic!("{error:?}"));
+    report.publish();
+    assert_eq!(report.failures(), 0, "cases of {topic} failed:\n{report}");
+}
+
+/// One test for each topic.
+macro_rules! topics {
+    ($($topic:ident)*) => {
+        $(#[test]
+        fn $topic() {
+            conforms(stringify!($topic));
+        })*
+
+        /// Topics that have a test.
+        const TESTED: &[&str] = &[$(stringify!($topic)),*];
+    };
+}
+
+topics! {
+    namespace_validation
+    path_validation
+    scope_hash
+    operation_identity
+    write_append
+    write_replace
+    write_limits
+    delete
+    read_bounded
+    cas_and_receipts
+    tool_replay_and_concurrency
+    search
+    escaping
+    render_snapshot
+    tool_schema
+    version_hash
+}
+
+#[test]
+fn every_file_is_run_or_deferred() {
+    assert_eq!(TESTED, topics::TOPICS);
+    let directory = case::directory();
+    let found = case::topics_in(&directory).expect("list the directory");
+    let missing: Vec<_> = TESTED
+        .iter()
+        .filter(|topic| !found.iter().any(|f| f == *topic))
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "no file for {missing:?} in {}",
+        directory.display()
+    );
+    let mut waiting = Report::new("waiting as a whole");
+    for topic in found
+        .iter()
+        .filter(|topic| !TESTED.contains(&topic.as_str()))
+    {
+        let file = case::read_topic(&directory, topic).expect("read the topic");
+        for case in &file.cases {
+            let verdict = match deferrals::deferral(case) {
+                Some(deferral) => judge::Verdict::Deferred(deferral),
+                None => judge::Verdict::Failed("neither run nor deferred".to_owned()),
+            };
+            waiting.add(&case.id, StoreKind::InMemory, verdict);
+        }
+    }
+    waiting.publish();
+    assert_eq!(waiting.failures(), 0, "{waiting}");
+}

@@ -1,0 +1,64 @@
+//! How the cases of each topic run.
+
+mod blocks;
+mod concurrency;
+mod identity;
+mod names;
+mod reads;
+mod schema;
+pub(crate) mod script;
+mod search;
+mod steps;
+
+pub(crate) use blocks::{AS_MUCH_AS_FITS, settle_budget};
+
+use crate::{
+    bench::{Bench, StoreKind},
+    case::{Answer, Case, Stop},
+    product,
+};
+
+/// Topics that run. Cases of these that wait for a feature are in the list of deferrals.
+pub(crate) const TOPICS: [&str; 16] = [
+    "namespace_validation",
+    "path_validation",
+    "scope_hash",
+    "operation_identity",
+    "write_append",
+    "write_replace",
+    "write_limits",
+    "delete",
+    "read_bounded",
+    "cas_and_receipts",
+    "tool_replay_and_concurrency",
+    "search",
+    "escaping",
+    "render_snapshot",
+    "tool_schema",
+    "version_hash",
+];
+
+/// Runs a case on an empty store.
+pub(crate) async fn run(case: &Case, kind: StoreKind, bench: &Bench) -> Answer {
+    if let Some(script) = script::script(case)? {
+        let (outcomes, notes) = product::run(&script, bench).await?;
+        return script::shape(case, &outcomes, &notes);
+    }
+    match case.topic.as_str() {
+        "namespace_validation" => names::namespace(case),
+        "scope_hash" => names::scope_hash(case),
+        "path_validation" => names::path(case, bench).await,
+        "operation_identity" => identity::operation(case, bench).await,
+        "read_bounded" => reads::through_store(case, bench).await,
+        "cas_and_receipts" => steps::steps(case, bench).await,
+        "version_hash" => steps::versions(case, bench).await,
+        "tool_replay_and_concurrency" => concurrency::run(case, kind, bench).await,
+        "search" => search::search(case, bench).await,
+        "escaping" => blocks::escaping(case, bench).await,
+        "render_snapshot" => blocks::render(case, bench).await,
+        "tool_schema" => schema::tool(case, bench).await,
+        topic => Err(Stop::NotUnderstood(format!(
+            "the topic `{topic}` has no runner"
+        ))),
+    }
+}
