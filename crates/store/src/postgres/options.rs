@@ -26,7 +26,8 @@ pub struct PostgresOptions {
     /// Longest wait for a connection. An operation starts no further attempt once it has taken
     /// this long.
     pub acquire_timeout: Duration,
-    /// Longest that the database works on one statement, waiting for locks included.
+    /// Longest that the database works on one statement, waiting for locks included; 1 ms to
+    /// 24 days, in whole milliseconds.
     pub statement_timeout: Duration,
 }
 
@@ -48,6 +49,11 @@ impl PostgresOptions {
         check_schema(&self.schema)?;
         if self.connections_max == 0 {
             return Err(invalid("connections_max", "at least 1 is needed"));
+        }
+        let timeout_ms = self.statement_timeout.as_millis();
+        // To PostgreSQL, 0 means no end.
+        if timeout_ms == 0 || i32::try_from(timeout_ms).is_err() {
+            return Err(invalid("statement_timeout", "use 1 ms to 24 days"));
         }
         // The driver takes any scheme, and its own message can quote parts of the URL, which
         // holds a password.
@@ -71,10 +77,7 @@ impl PostgresOptions {
         Ok(options.options([
             // Quoted, because a valid schema name can be a word of the language.
             ("search_path", format!("\"{}\"", self.schema)),
-            (
-                "statement_timeout",
-                format!("{}ms", self.statement_timeout.as_millis()),
-            ),
+            ("statement_timeout", format!("{timeout_ms}ms")),
             // The statements rely on seeing what was committed before each of them.
             ("default_transaction_isolation", "read committed".to_owned()),
             // Every statement is meant to run by one plan: a range of an index, whatever the

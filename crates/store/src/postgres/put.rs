@@ -103,10 +103,7 @@ impl Put<'_> {
         {
             Ok(Some(receipt)) => Ok(Ok(receipt)),
             Ok(None) if *self.expected == Expected::Any => self.run_locked(connection).await,
-            Ok(None) => {
-                self.settle(connection, MutationError::VersionConflict)
-                    .await
-            }
+            Ok(None) => self.settle_overtaken(connection).await,
             Err(Fault::ReceiptTaken) => self.settle_taken(connection).await,
             Err(fault) => Err(fault),
         }
@@ -123,10 +120,7 @@ impl Put<'_> {
             .await?;
         // In a statement of its own: only one that begins after the lock was had sees what the
         // operation's other call committed while this one waited.
-        if let Some(operation) = self.operation
-            && let Some(outcome) =
-                find_receipt(&mut transaction, self.scope.as_str(), operation).await?
-        {
+        if let Some(outcome) = self.find_receipt(&mut transaction).await? {
             transaction.rollback().await?;
             return Ok(outcome);
         }
@@ -162,27 +156,25 @@ impl Put<'_> {
         }
     }
 
-    /// The answer where the note didn't let the write through: the operation's receipt, if its
-    /// other call was what came between, or else the conflict.
-    async fn settle(
-        &self,
-        connection: &mut PgConnection,
-        conflict: MutationError,
-    ) -> Result<Outcome, Fault> {
-        let Some(operation) = self.operation else {
-            return Ok(Err(conflict));
-        };
-        let outcome = find_receipt(connection, self.scope.as_str(), operation).await?;
-        Ok(outcome.unwrap_or(Err(conflict)))
+    /// The answer where the note left the version that the caller insists on: the operation's
+    /// receipt, if its other call was what came between, or else the conflict.
+    async fn settle_overtaken(&self, connection: &mut PgConnection) -> Result<Outcome, Fault> {
+        let found = self.find_receipt(connection).await?;
+        Ok(found.unwrap_or(Err(MutationError::VersionConflict)))
     }
 
     /// The answer where another call wrote the operation's receipt first.
     async fn settle_taken(&self, connection: &mut PgConnection) -> Result<Outcome, Fault> {
-        let Some(operation) = self.operation else {
-            return Err(Fault::ReceiptTaken);
-        };
-        let outcome = find_receipt(connection, self.scope.as_str(), operation).await?;
-        outcome.ok_or(Fault::ReceiptTaken)
+        self.find_receipt(connection)
+            .await?
+            .ok_or(Fault::ReceiptTaken)
+    }
+
+    async fn find_receipt(&self, connection: &mut PgConnection) -> Result<Option<Outcome>, Fault> {
+        match self.operation {
+            Some(operation) => find_receipt(connection, self.scope.as_str(), operation).await,
+            None => Ok(None),
+        }
     }
 
     /// One character more than the bound shows that a note is over it.

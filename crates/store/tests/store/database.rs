@@ -32,6 +32,9 @@ impl Database {
     pub(crate) fn unmigrated() -> Self {
         let mut options = PostgresOptions::new(database_url());
         options.schema = format!("nk_test_{:016x}", rand::random::<u64>());
+        // A busy machine is no fault. Tests of time-outs set their own.
+        options.acquire_timeout = PATIENCE / 2;
+        options.statement_timeout = PATIENCE / 2;
         // Tells the connections of one test from those of the others.
         let separator = if options.url.contains('?') { '&' } else { '?' };
         options.url = format!(

@@ -322,8 +322,9 @@ async fn a_change_without_operation_is_not_repeated_when_in_doubt() {
 }
 
 /// A note that another transaction has locked.
-async fn lock(database: &Database, store: &PostgresStore, scope: &Scope) -> PgConnection {
-    store
+async fn lock(database: &Database, scope: &Scope) -> PgConnection {
+    database
+        .store()
         .write(scope, &name("a.md"), "start\n", &Expected::Any, None)
         .await
         .expect("write");
@@ -342,12 +343,12 @@ async fn a_full_pool_is_unavailable_within_its_time_out() {
     let database = Database::migrated().await;
     let options = PostgresOptions {
         connections_max: 1,
-        acquire_timeout: Duration::from_millis(300),
+        acquire_timeout: Duration::from_secs(1),
         ..database.options.clone()
     };
     let store = PostgresStore::connect_lazy(&options).expect("valid options");
     let scope = scope("full/main");
-    let other = lock(&database, &store, &scope).await;
+    let other = lock(&database, &scope).await;
     let waiting = tokio::spawn({
         let (store, scope) = (store.clone(), scope.clone());
         async move { append(&store, &scope, "a.md", "x", &operation("1", "f")).await }
@@ -358,7 +359,7 @@ async fn a_full_pool_is_unavailable_within_its_time_out() {
     let full = store.read(&scope, &name("a.md"), 10).await;
     assert!(matches!(&full, Err(StoreError::Unavailable(_))), "{full:?}");
     assert!(
-        asked.elapsed() < Duration::from_secs(2),
+        asked.elapsed() < Duration::from_secs(5),
         "{:?}",
         asked.elapsed()
     );
@@ -373,12 +374,12 @@ async fn a_full_pool_is_unavailable_within_its_time_out() {
 async fn a_statement_that_takes_too_long_is_unavailable() {
     let database = Database::migrated().await;
     let options = PostgresOptions {
-        statement_timeout: Duration::from_millis(200),
+        statement_timeout: Duration::from_millis(500),
         ..database.options.clone()
     };
     let store = PostgresStore::connect_lazy(&options).expect("valid options");
     let scope = scope("slow/main");
-    let other = lock(&database, &store, &scope).await;
+    let other = lock(&database, &scope).await;
     let edit = operation("1", "f");
     let slow = within_patience(append(&store, &scope, "a.md", "x", &edit)).await;
     let Err(MutationError::Store(StoreError::Unavailable(reason))) = slow else {
@@ -386,11 +387,12 @@ async fn a_statement_that_takes_too_long_is_unavailable() {
     };
     assert_eq!(reason, "the statement took too long, SQLSTATE 57014");
     other.close().await.expect("close");
-    append(&store, &scope, "a.md", "x", &edit)
+    let patient = database.store();
+    append(&patient, &scope, "a.md", "x", &edit)
         .await
         .expect("the lock is free");
     assert_eq!(
-        text(&store, &scope, "a.md").await.as_deref(),
+        text(&patient, &scope, "a.md").await.as_deref(),
         Some("start\nx\n")
     );
 }
@@ -402,8 +404,8 @@ async fn a_silent_server_is_unavailable_and_its_connection_is_given_up() {
     let proxy = Proxy::start().await;
     let timeouts = PostgresOptions {
         connections_max: 1,
-        acquire_timeout: Duration::from_millis(300),
-        statement_timeout: Duration::from_millis(200),
+        acquire_timeout: Duration::from_secs(1),
+        statement_timeout: Duration::from_secs(1),
         ..proxy.options(&database)
     };
     let store = PostgresStore::connect_lazy(&timeouts).expect("valid options");
@@ -463,7 +465,7 @@ async fn cancelled_operations_give_their_connections_back() {
     let database = Database::migrated().await;
     let store = database.store_of(2);
     let scope = scope("cancelled/main");
-    let other = lock(&database, &store, &scope).await;
+    let other = lock(&database, &scope).await;
     let mut behind = database.connection().await;
     // Both connections wait for the lock, and more operations for the connections.
     let waiting: Vec<_> = (0..6)
@@ -545,7 +547,7 @@ async fn a_serialization_failure_is_attempted_again() {
         .connect_lazy_with(options);
     let store = PostgresStore::from_pool(pool);
     let scope = scope("serial/main");
-    let mut other = lock(&database, &store, &scope).await;
+    let mut other = lock(&database, &scope).await;
     let waiting = tokio::spawn({
         let (store, scope) = (store.clone(), scope.clone());
         async move { append(&store, &scope, "a.md", "mine", &operation("1", "f")).await }
@@ -731,6 +733,13 @@ async fn options_that_cannot_be_meant_are_refused() {
         ..valid.clone()
     };
     assert_eq!(refused(&none), "connections_max");
+    for statement_timeout in [Duration::ZERO, Duration::from_micros(999), Duration::MAX] {
+        let options = PostgresOptions {
+            statement_timeout,
+            ..valid.clone()
+        };
+        assert_eq!(refused(&options), "statement_timeout");
+    }
 }
 
 #[tokio::test]
