@@ -24,6 +24,22 @@ const ANSWER_TIMEOUT_DEFAULT: Duration = Duration::from_secs(30);
 /// within the time-out for a connection; then it is [`StoreError::Unavailable`]. A mutation
 /// without an operation isn't repeated where it may have taken effect. A server that answers
 /// nothing at all is given up after both time-outs together.
+///
+/// ```no_run
+/// use notekeeper_store::{PostgresOptions, PostgresStore};
+///
+/// # async fn run() -> Result<(), notekeeper_store::StoreError> {
+/// let options = PostgresOptions {
+///     connections_max: 20,
+///     ..PostgresOptions::new("postgres://notekeeper@db.internal/notekeeper")
+/// };
+/// let store = PostgresStore::connect_lazy(&options)?;
+/// let report = store.migrate().await?;
+/// println!("{} migrations applied", report.applied.len());
+/// store.check().await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct PostgresStore {
     pool: PgPool,

@@ -14,7 +14,7 @@ use sqlx::Row;
 use crate::database::{Database, append, name, operation, scope, seed, text};
 
 const CONNECTIONS: u32 = 32;
-const OPERATIONS: usize = 5_000;
+const OPERATIONS: usize = 4_800;
 
 /// One delivery of an operation.
 #[derive(Debug, Clone)]
