@@ -45,9 +45,9 @@ def download(pin: Path, platform_tag: str, into: Path, signals: Signals) -> Path
             "--dest", into, "--requirement", pin,
         ],
         log, signals, _DOWNLOAD_SECONDS,
-        environment={**os.environ, **variables}, directory=into, death_signal=signal.SIGKILL,
+        environment={**os.environ, **variables, "TMPDIR": str(into)}, directory=into, death_signal=signal.SIGKILL,
     )  # fmt: skip
-    wheels = list(into.glob("*.whl"))
+    wheels = list(into.glob("*.whl"))  # pip's temporary files are in directories of their own
     if code == 0 and len(wheels) == 1:
         return wheels[0]
     raise _explained(pin, log)

