@@ -168,6 +168,21 @@ fn a_last_line_over_the_budget_is_cut_with_a_mark() {
 }
 
 #[test]
+fn a_few_characters_of_a_line_are_not_worth_a_cut() {
+    let notebook = notebook(&"x".repeat(100), &[]);
+    let shown = text(&notebook, &body_of(55));
+    assert!(
+        shown.contains(&format!("\n{}… [cut: use read_memory]", "x".repeat(16))),
+        "{shown}"
+    );
+    let shown = text(&notebook, &body_of(54));
+    assert!(
+        shown.contains("\n[1 line left out: use read_memory]"),
+        "{shown}"
+    );
+}
+
+#[test]
 fn of_a_tail_that_is_one_line_the_end_is_kept() {
     let (shown, counts) = block(
         &part(&format!("{}newest", "long ".repeat(80)), MainPart::Tail),
@@ -422,6 +437,45 @@ fn the_digest_is_sha256_of_the_block() {
     );
 }
 
+/// One character more shows no less; and where it shows more, it was needed.
+fn assert_one_more_character_counts(notebook: &Notebook, body: usize) {
+    let shown = |body| match render_snapshot(notebook, &body_of(body)) {
+        Rendered::Block { counts, .. } => (
+            (counts.lines_shown, !counts.line_cut, counts.files_listed),
+            counts.block_chars,
+        ),
+        Rendered::Empty | Rendered::BudgetExhausted => ((0, true, 0), 0),
+    };
+    let ((less, _), (more, chars)) = (shown(body), shown(body + 1));
+    assert!(less <= more, "{less:?} at {body}, {more:?} with one more");
+    if less < more {
+        assert_eq!(chars, body + 1 + OPENING.len() + CLOSING.len());
+    }
+}
+
+#[test]
+fn as_much_as_possible_is_shown_at_every_budget() {
+    let names: Vec<String> = (0..14)
+        .map(|n| format!("{}.md", "n".repeat(1 + n % 4)))
+        .collect();
+    for part in [MainPart::Whole, MainPart::Head, MainPart::Tail] {
+        for (main, more_names) in [(lines(14), false), ("\n\na\n\n\nb".to_owned(), true)] {
+            let main = Some(MainNote {
+                content: main,
+                part,
+            });
+            let notebook = Notebook {
+                main,
+                names: names.clone(),
+                more_names,
+            };
+            for body in 0..500 {
+                assert_one_more_character_counts(&notebook, body);
+            }
+        }
+    }
+}
+
 /// Text made of lines, tags, near misses and characters of every width.
 fn stored_text() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
@@ -570,17 +624,7 @@ proptest! {
     fn more_room_never_shows_less_and_less_room_never_would_have_done(
         notebook in any_notebook(), body in 0usize..600,
     ) {
-        let shown = |body| match render_snapshot(&notebook, &body_of(body)) {
-            Rendered::Block { counts, .. } => {
-                ((counts.lines_shown, !counts.line_cut, counts.files_listed), counts.block_chars)
-            }
-            Rendered::Empty | Rendered::BudgetExhausted => ((0, true, 0), 0),
-        };
-        let ((less, _), (more, chars)) = (shown(body), shown(body + 1));
-        prop_assert!(less <= more, "{:?} at {}, {:?} with one more", less, body, more);
-        if less < more {
-            prop_assert_eq!(chars, body + 1 + OPENING.len() + CLOSING.len());
-        }
+        assert_one_more_character_counts(&notebook, body);
     }
 
     #[test]
