@@ -1,4 +1,5 @@
 use std::{
+    ffi::OsString,
     path::Path,
     process::{Command, ExitStatus},
 };
@@ -14,21 +15,31 @@ const VICTIM: &str = "NOTEKEEPER_TEST_VICTIM";
 
 /// Runs this one test in a process of its own; fault points are armed for a whole process.
 fn run_alone(test: &str, marker: &Path) -> ExitStatus {
-    Command::new(std::env::current_exe().unwrap())
+    let this = std::env::current_exe().expect("a test knows its file");
+    Command::new(this)
         .args(["--exact", &format!("fault_points::{test}"), "--nocapture"])
         .env(VICTIM, marker)
         .status()
-        .unwrap()
+        .expect("the file of this test can be run")
+}
+
+/// The marker file, in a process that [`run_alone`] started.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the environment is how a test tells the copy of itself"
+)]
+fn victim() -> Option<OsString> {
+    std::env::var_os(VICTIM)
 }
 
 #[tokio::test]
 async fn a_process_is_killed_once_and_passes_from_then_on() {
     use std::os::unix::process::ExitStatusExt as _;
     const TEST: &str = "a_process_is_killed_once_and_passes_from_then_on";
-    if let Some(marker) = std::env::var_os(VICTIM) {
+    if let Some(marker) = victim() {
         arm(&format!(
             "write_memory.after_commit=kill-once:{}",
-            marker.display()
+            Path::new(&marker).display()
         ))
         .unwrap();
         let bench = bench();
@@ -50,7 +61,7 @@ async fn a_process_is_killed_once_and_passes_from_then_on() {
 #[tokio::test]
 async fn a_point_fails_as_often_as_it_is_told() {
     const TEST: &str = "a_point_fails_as_often_as_it_is_told";
-    if std::env::var_os(VICTIM).is_none() {
+    if victim().is_none() {
         assert!(run_alone(TEST, Path::new("unused")).success());
         return;
     }
