@@ -76,11 +76,7 @@ impl MemorySettings {
 
     /// The name of a memory tool as the model sees it.
     pub(crate) fn tool_name(&self, tool: &str) -> String {
-        if self.prefix.is_empty() {
-            tool.to_owned()
-        } else {
-            format!("{}_{tool}", self.prefix)
-        }
+        domain::tool_name(&self.prefix, tool)
     }
 
     /// Names the first setting that is out of bounds.

@@ -183,7 +183,8 @@ fn stats(counts: &SnapshotCounts) -> SnapshotStats {
         lines: counts.lines_shown,
         lines_dropped: counts.lines_dropped,
         files: counts.files_listed,
-        truncated: counts.lines_dropped > 0
+        truncated: counts.line_cut
+            || counts.lines_dropped > 0
             || counts.files_listed < counts.files
             || counts.files_truncated
             || counts.main_truncated,

@@ -42,7 +42,7 @@ pub use snapshot::{
 };
 pub use text::{char_prefix, char_suffix, is_blank, is_space, trim_end_space, trim_space};
 pub use tools::{
-    DELETE_MEMORY, READ_MEMORY, SEARCH_MEMORY, ToolDefinition, ToolResult, WRITE_MEMORY,
-    memory_tools, read_truncation_notice, tool_name, tool_result_text,
+    DELETE_MEMORY, READ_MEMORY, SEARCH_MEMORY, ToolDefinition, WRITE_MEMORY, memory_tools,
+    read_result_text, tool_name,
 };
 pub use version::Version;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{MAIN_NOTE, SearchAnswer};
+use crate::MAIN_NOTE;
 
 /// Name of the tool and activity that writes.
 pub const WRITE_MEMORY: &str = "write_memory";
@@ -132,112 +132,18 @@ fn search_parameters() -> Value {
     })
 }
 
-/// The result of a memory tool, as far as the model is told.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum ToolResult<'a> {
-    /// A write or a deletion.
-    Mutation {
-        /// Normalised name of the note.
-        file: &'a str,
-        /// Version that it has now; `None` after a deletion.
-        version: Option<&'a str>,
-        /// Whether an earlier call did it, and this one only repeats the answer.
-        replayed: bool,
-        /// Stable code of what was done.
-        status: &'a str,
-    },
-    /// The text of a note.
-    Read {
-        /// The text, or its first characters.
-        content: &'a str,
-        /// Whether the note has more text.
-        truncated: bool,
-    },
-    /// Matches.
-    Search(&'a SearchAnswer),
-}
-
-/// What the model reads as the result of a memory tool: the text of a note as it is stored, with a
-/// [`read_truncation_notice`] where there is more, and for the other tools one line of JSON.
-pub fn tool_result_text(result: &ToolResult<'_>) -> String {
-    match *result {
-        ToolResult::Mutation {
-            file,
-            version,
-            replayed,
-            status,
-        } => one_line(&MutationJson {
-            file,
-            version,
-            replayed,
-            status,
-        }),
-        ToolResult::Read {
-            content,
-            truncated: false,
-        } => content.to_owned(),
-        ToolResult::Read {
-            content,
-            truncated: true,
-        } => {
-            format!(
-                "{content}\n\n{}",
-                read_truncation_notice(content.chars().count())
-            )
-        }
-        ToolResult::Search(answer) => one_line(&SearchJson {
-            matches: answer
-                .matches
-                .iter()
-                .map(|hit| MatchJson {
-                    file: &hit.file,
-                    snippet: &hit.snippet,
-                    score: hit.score,
-                })
-                .collect(),
-            scanned: answer.scanned,
-            truncated: answer.truncated,
-        }),
+/// What the model reads of a note: its text as it is stored, and where it was cut, if it was.
+pub fn read_result_text(content: &str, truncated: bool) -> String {
+    if !truncated {
+        return content.to_owned();
     }
-}
-
-/// What follows the first `chars_shown` characters of a note that has more.
-pub fn read_truncation_notice(chars_shown: usize) -> String {
-    format!("[cut here: these are the first {chars_shown} characters, the file has more]")
-}
-
-fn one_line(result: &impl Serialize) -> String {
-    serde_json::to_string(result).expect("text, numbers and flags can be written as JSON")
-}
-
-/// The fields of a mutation's result, in the order in which the model reads them.
-#[derive(Serialize)]
-struct MutationJson<'a> {
-    file: &'a str,
-    version: Option<&'a str>,
-    replayed: bool,
-    status: &'a str,
-}
-
-/// The fields of a search's result, in the order in which the model reads them.
-#[derive(Serialize)]
-struct SearchJson<'a> {
-    matches: Vec<MatchJson<'a>>,
-    scanned: usize,
-    truncated: bool,
-}
-
-#[derive(Serialize)]
-struct MatchJson<'a> {
-    file: &'a str,
-    snippet: &'a str,
-    score: f64,
+    let shown = content.chars().count();
+    format!("{content}\n\n[cut here: these are the first {shown} characters, the file has more]")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SearchMatch;
 
     fn find<'t>(tools: &'t [ToolDefinition], name: &str) -> &'t ToolDefinition {
         tools
@@ -327,65 +233,16 @@ mod tests {
     }
 
     #[test]
-    fn mutations_are_told_in_one_line_of_json() {
-        let written = ToolResult::Mutation {
-            file: "a.md",
-            version: Some("17"),
-            replayed: false,
-            status: "appended",
-        };
-        assert_eq!(
-            tool_result_text(&written),
-            r#"{"file":"a.md","version":"17","replayed":false,"status":"appended"}"#
-        );
-        let deleted = ToolResult::Mutation {
-            file: "a.md",
-            version: None,
-            replayed: true,
-            status: "deleted",
-        };
-        assert_eq!(
-            tool_result_text(&deleted),
-            r#"{"file":"a.md","version":null,"replayed":true,"status":"deleted"}"#
-        );
-    }
-
-    #[test]
-    fn a_search_is_told_in_one_line_of_json() {
-        let answer = SearchAnswer {
-            matches: vec![SearchMatch {
-                file: "a.md".to_owned(),
-                snippet: "thé\n\"noir\"".to_owned(),
-                score: 2.0,
-            }],
-            scanned: 3,
-            truncated: false,
-        };
-        assert_eq!(
-            tool_result_text(&ToolResult::Search(&answer)),
-            r#"{"matches":[{"file":"a.md","snippet":"thé\n\"noir\"","score":2.0}],"scanned":3,"truncated":false}"#
-        );
-    }
-
-    #[test]
     fn a_note_is_told_as_it_is_stored() {
         for content in ["", "  a\r\n\n", "<memory>x</memory>", "\u{feff}a"] {
-            let read = ToolResult::Read {
-                content,
-                truncated: false,
-            };
-            assert_eq!(tool_result_text(&read), content);
+            assert_eq!(read_result_text(content, false), content);
         }
     }
 
     #[test]
     fn a_note_that_was_cut_says_where() {
-        let read = ToolResult::Read {
-            content: "固👩\u{200d}",
-            truncated: true,
-        };
         assert_eq!(
-            tool_result_text(&read),
+            read_result_text("固👩\u{200d}", true),
             "固👩\u{200d}\n\n[cut here: these are the first 3 characters, the file has more]"
         );
     }

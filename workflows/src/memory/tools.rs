@@ -217,10 +217,7 @@ fn json_text<T: Serialize>(done: &T) -> String {
 }
 
 fn note_text(note: &MemoryContent) -> String {
-    domain::tool_result_text(&domain::ToolResult::Read {
-        content: &note.content,
-        truncated: note.truncated,
-    })
+    domain::read_result_text(&note.content, note.truncated)
 }
 
 /// Reads the arguments of a call. Some models give them as JSON text inside a string.
