@@ -67,20 +67,21 @@ impl<E: Into<anyhow::Error>> From<E> for Stop {
 /// An answer, in the shape of the case's expectation.
 pub(crate) type Answer = Result<Value, Stop>;
 
-/// The directory that is read: the one that the environment names, or the committed one.
+/// The directory that is read: the one that the environment names, seen from the root of the
+/// repository (tests run in the directory of their package), or the committed one.
 pub(crate) fn directory() -> PathBuf {
     std::env::var_os(DIRECTORY_VARIABLE)
         .filter(|name| !name.is_empty())
-        .map_or_else(committed_directory, PathBuf::from)
+        .map_or_else(committed_directory, |name| root().join(name))
 }
 
-/// Whether the committed cases are read.
-pub(crate) fn reads_committed_cases() -> bool {
-    directory() == committed_directory()
+/// The directory of the committed cases.
+pub(crate) fn committed_directory() -> PathBuf {
+    root().join("tests/vectors/data")
 }
 
-fn committed_directory() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors/data")
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// Names of the files in the directory, without `.json`.

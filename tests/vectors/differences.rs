@@ -360,6 +360,17 @@ pub(crate) fn reproduces(case: &Case, kind: StoreKind) -> Result<Option<bool>> {
     Ok(any)
 }
 
+/// What the peer answers, by the model that speaks of this case.
+pub(crate) fn peer_answer(case: &Case, kind: StoreKind) -> Result<Option<Value>> {
+    for model in [notebook_model, search_model, store_model] {
+        let answer = model(case, kind, 0, &[])?;
+        if answer.is_some() {
+            return Ok(answer);
+        }
+    }
+    Ok(None)
+}
+
 fn notebook_model(
     case: &Case,
     _: StoreKind,

@@ -8,7 +8,7 @@ use crate::{bench::StoreKind, judge::Verdict};
 #[derive(Debug)]
 pub(crate) struct Report {
     topic: String,
-    verdicts: Vec<(String, StoreKind, Verdict)>,
+    verdicts: Vec<(String, Option<StoreKind>, Verdict)>,
 }
 
 impl Report {
@@ -20,8 +20,8 @@ impl Report {
         }
     }
 
-    /// Adds what a case came to.
-    pub(crate) fn add(&mut self, id: &str, kind: StoreKind, verdict: Verdict) {
+    /// Adds what a case came to on a kind of store; `None` where it ran on none.
+    pub(crate) fn add(&mut self, id: &str, kind: Option<StoreKind>, verdict: Verdict) {
         self.verdicts.push((id.to_owned(), kind, verdict));
     }
 
@@ -46,7 +46,7 @@ impl Report {
 
     fn counts<T: Ord>(
         &self,
-        kind: StoreKind,
+        kind: Option<StoreKind>,
         names: impl Fn(&Verdict) -> Vec<T>,
     ) -> BTreeMap<T, usize> {
         let mut counts = BTreeMap::new();
@@ -63,7 +63,8 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for kind in StoreKind::ALL {
+        let kinds = StoreKind::ALL.map(Some).into_iter().chain([None]);
+        for kind in kinds {
             let columns = self.counts(kind, |verdict| {
                 vec![match verdict {
                     Verdict::Passed => "passed",
@@ -80,7 +81,7 @@ impl fmt::Display for Report {
                 f,
                 "{:<28} {:<9} {:>4} passed {:>4} by difference {:>4} deferred {:>4} failed",
                 self.topic,
-                kind.name(),
+                kind.map_or("", StoreKind::name),
                 column("passed"),
                 column("by difference"),
                 column("deferred"),
@@ -103,7 +104,8 @@ impl fmt::Display for Report {
         }
         for (id, kind, verdict) in &self.verdicts {
             if let Verdict::Failed(why) = verdict {
-                writeln!(f, "  FAILED {id} on {kind}")?;
+                let place = kind.map_or(String::new(), |kind| format!(" on {kind}"));
+                writeln!(f, "  FAILED {id}{place}")?;
                 for line in why.lines() {
                     writeln!(f, "      {line}")?;
                 }

@@ -176,12 +176,12 @@ impl Run<'_> {
         let limit = step.integer("limit")?;
         step.done()?;
         // A bound is an unsigned number: one below zero can't even be passed on.
-        let Ok(limit) = limit.map_or(Ok(usize::MAX), usize::try_from) else {
-            return Ok(error("value_error"));
-        };
-        Ok(match listed(self.bench, prefix, limit).await? {
-            Some(paths) => json!(paths),
-            None => error("invalid_path"),
+        let bound = limit.map_or(Ok(usize::MAX), usize::try_from);
+        let paths = listed(self.bench, prefix, bound.unwrap_or(0)).await?;
+        Ok(match (paths, bound) {
+            (None, _) => error("invalid_path"),
+            (Some(_), Err(_)) => error("value_error"),
+            (Some(paths), Ok(_)) => json!(paths),
         })
     }
 

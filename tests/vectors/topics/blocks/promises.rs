@@ -211,3 +211,95 @@ fn first(limit: usize, test: impl Fn(usize) -> Option<usize>) -> Option<usize> {
     }
     Some(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use notekeeper_domain::MainNote;
+
+    use super::{super::parse::parse, *};
+
+    const LINES: &str = "first line\nsecond line\nthird line";
+
+    fn view() -> View {
+        View {
+            main: Some(MainNote {
+                content: LINES.to_owned(),
+                part: MainPart::Whole,
+            }),
+            names: vec!["a.md".to_owned(), "b.md".to_owned()],
+            more_names: false,
+        }
+    }
+
+    fn settings(tokens_max: usize) -> RenderSettings {
+        RenderSettings {
+            tokens_max,
+            guidance_chars: 0,
+            lines_max: 200,
+            heading: String::new(),
+            reader: "read_memory".to_owned(),
+            searcher: "search_memory".to_owned(),
+            location: None,
+        }
+    }
+
+    fn rendered(tokens_max: usize) -> String {
+        match render_snapshot(&view(), &settings(tokens_max)) {
+            Rendered::Block { text, .. } => text,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn broken_of(text: &str, tokens_max: usize) -> Vec<String> {
+        let (view, settings) = (view(), settings(tokens_max));
+        broken(&Rendering {
+            shown: &parse(text, "").expect("a block"),
+            text,
+            view: &view,
+            settings: &settings,
+            main: Some(LINES),
+            names: &view.names,
+        })
+    }
+
+    #[test]
+    fn a_block_of_the_product_breaks_no_promise_in_any_budget() {
+        for tokens_max in 8..60 {
+            let text = rendered(tokens_max);
+            assert_eq!(broken_of(&text, tokens_max), Vec::<String>::new(), "{text}");
+        }
+    }
+
+    #[test]
+    fn each_broken_promise_is_noticed() {
+        let whole = rendered(1_000);
+        let edits: [(&str, &str, &str); 6] = [
+            ("third line", "no line", "not the last"),
+            ("\nthird line", "", "not the last"),
+            ("first line\n", "", "1 lines are left out, 0 are said to be"),
+            ("- a.md\n", "", "not the first"),
+            ("\n- b.md", "", "of the names left out"),
+            (
+                "\n- b.md",
+                "\n[1 more file: use search_memory]",
+                "would fit",
+            ),
+        ];
+        for (part, instead, promise) in edits {
+            assert!(whole.contains(part), "{whole}");
+            let broken = broken_of(&whole.replace(part, instead), 1_000);
+            assert!(
+                broken.iter().any(|said| said.contains(promise)),
+                "{promise}: {broken:?}"
+            );
+        }
+        let over = broken_of(&whole, 10);
+        assert!(over.iter().any(|said| said.contains("exceed")), "{over:?}");
+        let notice = "[1 earlier line left out: use read_memory]\n";
+        let lost = broken_of(&whole.replace("first line\n", notice), 1_000);
+        assert!(
+            lost.iter().any(|said| said.contains("place of a line")),
+            "{lost:?}"
+        );
+    }
+}
