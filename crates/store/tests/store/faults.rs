@@ -570,6 +570,42 @@ async fn a_serialization_failure_is_attempted_again() {
     );
 }
 
+/// A stricter default of the database or of the URL would make a waiting edit fail and start
+/// anew instead of going on where it is.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_isolation_level_is_the_stores_own() {
+    let database = Database::migrated().await;
+    let proxy = Proxy::start().await;
+    let mut options = proxy.options(&database);
+    options
+        .url
+        .push_str("&options[default_transaction_isolation]=repeatable%20read");
+    let store = PostgresStore::connect_lazy(&options).expect("valid options");
+    let scope = scope("serial/main");
+    let mut other = lock(&database, &scope).await;
+    let before = proxy.statements();
+    let waiting = tokio::spawn({
+        let (store, scope) = (store.clone(), scope.clone());
+        async move { append(&store, &scope, "a.md", "mine", &operation("1", "f")).await }
+    });
+    let mut behind = database.connection().await;
+    until(&mut behind, ONE_WAITS_FOR_A_LOCK, &database.options.schema).await;
+    other
+        .execute("update notes set content = E'theirs\n', version = nextval('note_versions')")
+        .await
+        .expect("update");
+    other.execute("commit").await.expect("commit");
+    within_patience(waiting)
+        .await
+        .expect("no panic")
+        .expect("edit");
+    assert_eq!(
+        proxy.statements() - before,
+        7,
+        "it went on under the lock, without another attempt"
+    );
+}
+
 /// After a fail-over the pool still leads to the old primary, which only reads.
 #[tokio::test]
 async fn connections_to_a_server_that_only_reads_are_replaced() {
