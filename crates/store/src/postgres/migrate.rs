@@ -46,9 +46,10 @@ impl PostgresStore {
     /// [`StoreError::Unexpected`] where an applied migration differs from the one known, or the
     /// role lacks a privilege; [`StoreError::Unavailable`].
     pub async fn migrate(&self) -> Result<MigrationReport, StoreError> {
-        // Taken out of the pool for good: it gets settings that no operation should inherit, and
-        // closing it gives the lock back whatever happens.
-        let mut connection = self.connection().await.map_err(settled)?.detach();
+        // Apart from the pool: it gets settings that no operation should inherit, and closing it
+        // gives the lock back whatever happens.
+        let connected = self.connection_apart(self.patience()).await;
+        let mut connection = connected.map_err(settled)?;
         let report = migrate(&mut connection, self.schema()).await;
         // The run is over; how the connection ends changes nothing.
         let _ = connection.close().await;

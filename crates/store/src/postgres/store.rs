@@ -2,7 +2,9 @@
 
 use std::{fmt, time::Duration};
 
-use sqlx::{PgPool, Postgres, pool::PoolConnection, postgres::PgPoolOptions};
+use sqlx::{
+    Connection as _, PgConnection, PgPool, Postgres, pool::PoolConnection, postgres::PgPoolOptions,
+};
 
 use super::{
     fault::Fault,
@@ -16,6 +18,9 @@ const NEWEST_MIGRATION: &str = include_str!("sql/newest_migration.sql");
 /// How long a server over a caller's pool may be silent. Its statements may have time-outs of
 /// their own, which should come first.
 const ANSWER_TIMEOUT_DEFAULT: Duration = Duration::from_secs(30);
+
+/// How long it may take to learn why a pool gets no connection.
+const REASON_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Notes in a PostgreSQL database, shared by any number of workers.
 ///
@@ -121,7 +126,32 @@ impl PostgresStore {
 
     /// A connection for one operation.
     pub(super) async fn connection(&self) -> Result<PoolConnection<Postgres>, Fault> {
-        self.pool.acquire().await.map_err(Fault::of_connecting)
+        match self.pool.acquire().await {
+            // The pool has none and got none: it doesn't say why not.
+            Err(sqlx::Error::PoolTimedOut) if self.pool.size() == 0 => {
+                let refused = self.connection_apart(REASON_TIMEOUT).await.err();
+                Err(refused.unwrap_or_else(|| Fault::of_connecting(sqlx::Error::PoolTimedOut)))
+            }
+            acquired => acquired.map_err(Fault::of_connecting),
+        }
+    }
+
+    /// A connection beside the pool. Where the server refuses it, it says so at once; the pool
+    /// would go on trying, and not say why in the end.
+    pub(super) async fn connection_apart(&self, timeout: Duration) -> Result<PgConnection, Fault> {
+        if self.schema.is_none() || self.pool.is_closed() {
+            // A caller's pool may do more to its connections than connect.
+            let connection = self.pool.acquire().await.map_err(Fault::of_connecting)?;
+            return Ok(connection.detach());
+        }
+        let options = self.pool.connect_options();
+        match tokio::time::timeout(timeout, PgConnection::connect_with(&options)).await {
+            Ok(connected) => connected.map_err(Fault::of_connecting),
+            Err(_) => Err(Fault::Passing {
+                reason: "the server doesn't answer".into(),
+                in_doubt: false,
+            }),
+        }
     }
 
     pub(super) fn schema(&self) -> Option<&str> {
@@ -155,10 +185,12 @@ impl PostgresStore {
     /// The newest migration that was applied; 0 where there is none.
     async fn newest_migration(&self) -> Result<i64, StoreError> {
         let found = async {
-            let mut connection = self.connection().await?;
+            let mut connection = self.connection_apart(self.patience()).await?;
             let found: Option<i64> = sqlx::query_scalar(NEWEST_MIGRATION)
-                .fetch_one(&mut *connection)
+                .fetch_one(&mut connection)
                 .await?;
+            // What was asked is answered; how the connection ends changes nothing.
+            let _ = connection.close().await;
             Ok(found.unwrap_or(0))
         };
         match found.await {

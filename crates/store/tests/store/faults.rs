@@ -397,6 +397,32 @@ async fn a_statement_that_takes_too_long_is_unavailable() {
     );
 }
 
+#[tokio::test]
+async fn a_server_that_refuses_is_named_and_not_waited_for() {
+    let store = |acquire_timeout| {
+        let options = PostgresOptions {
+            acquire_timeout,
+            // A port that no server may listen on.
+            ..PostgresOptions::new("postgres://nobody:secret@127.0.0.1:1/none")
+        };
+        PostgresStore::connect_lazy(&options).expect("valid options")
+    };
+    let patient = store(Duration::from_secs(3_600));
+    let checked = within_patience(patient.check()).await.err();
+    let migrated = within_patience(patient.migrate()).await.err();
+    let hasty = store(Duration::from_millis(100));
+    let read = hasty
+        .read(&scope("away/main"), &name("a.md"), 1)
+        .await
+        .err();
+    for reason in [checked, migrated, read] {
+        let Some(StoreError::Unavailable(reason)) = reason else {
+            panic!("{reason:?}");
+        };
+        assert_eq!(reason, "can't connect (ConnectionRefused)");
+    }
+}
+
 /// A server that went silent, as a cut cable looks: nothing comes, and nothing says so.
 #[tokio::test]
 async fn a_silent_server_is_unavailable_and_its_connection_is_given_up() {
