@@ -17,9 +17,13 @@ FEATURES := --workspace --features notekeeper/fault-points
 NEXTEST = $(shell $(CARGO) nextest --version >/dev/null 2>&1 && echo yes)
 RUN_TESTS = $(CARGO) $(if $(NEXTEST),nextest run,test --no-fail-fast) $(FEATURES)
 
-# What `make record` runs, and with what arguments.
-RECORD_TEST ?= record
-RECORD_ARGS ?= --include-ignored --nocapture --test-threads=1
+# Where cargo puts what it builds.
+BUILT = $(shell $(CARGO) metadata --no-deps --format-version 1 | $(PYTHON) -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')
+
+# What `make record` runs, and with what arguments: one at a time, because some wait for a moment
+# between two events. RECORD_ARGS="killed_worker …" records one history alone.
+RECORD_TEST ?= e2e
+RECORD_ARGS ?= record:: --ignored --nocapture --test-threads=1
 
 help:
 	@echo 'make demo            conversations over real notes, a worker killed, a replay; NOTES=DIR for notes of yours'
@@ -30,9 +34,10 @@ help:
 	@echo 'make build           the release binary'
 	@echo 'make clean-toolbox   remove the fetched servers and kept logs (.toolbox)'
 
+# Built with the same features as the tests, so that neither compiles the dependencies anew.
 demo:
-	@$(CARGO) build -p notekeeper --features fault-points
-	@$(SERVICES) $(CARGO) run --quiet -p notekeeper --features fault-points -- demo $${NOTES:+--notes "$$NOTES"}
+	@$(CARGO) build $(FEATURES) --bin notekeeper
+	@$(SERVICES) $(BUILT)/debug/notekeeper demo $${NOTES:+--notes "$$NOTES"}
 
 # The tests with most to say come last, where one looks.
 test: build-tests test-scripts

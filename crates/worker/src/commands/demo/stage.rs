@@ -118,7 +118,7 @@ impl Stage {
         let number = self.workers.len() + 1;
         let log = LogFile::create(self.directory.join(format!("worker-{number}.log")))?;
         let marker = self.directory.join("killed");
-        let child = Command::new(std::env::current_exe()?)
+        let child = Command::new(own_program()?)
             .arg("worker")
             .env("DATABASE_URL", &self.database.url)
             .env("NOTEKEEPER_SCHEMA", &self.database.schema)
@@ -171,7 +171,7 @@ impl Stage {
             )?;
         }
         self.database_stopped = stop_database()?;
-        let output = Command::new(std::env::current_exe()?)
+        let output = Command::new(own_program()?)
             .arg("replay")
             .arg(&directory)
             .env_remove("DATABASE_URL")
@@ -199,13 +199,13 @@ impl Stage {
     /// Leaves nothing behind, except logs where something went wrong.
     pub(super) async fn clear(mut self, held: bool) {
         self.stop_workers();
-        if !self.database_stopped {
-            if let Err(error) = drop_schema(&self.database).await {
-                println!(
-                    "The schema `{}` is left in the database: {error}",
-                    self.database.schema
-                );
-            }
+        if !self.database_stopped
+            && let Err(error) = drop_schema(&self.database).await
+        {
+            println!(
+                "The schema `{}` is left in the database: {error}",
+                self.database.schema
+            );
         }
         if held {
             let _ = std::fs::remove_dir_all(&self.directory);
@@ -220,6 +220,15 @@ impl Stage {
 pub(super) struct Replayed {
     pub(super) all: bool,
     pub(super) database_stopped: bool,
+}
+
+/// This program's file, also where it was replaced by a newer build meanwhile.
+fn own_program() -> std::io::Result<PathBuf> {
+    let link = PathBuf::from("/proc/self/exe");
+    if link.exists() {
+        return Ok(link);
+    }
+    std::env::current_exe()
 }
 
 /// Stops the database where it was started for us; says whether it was.
