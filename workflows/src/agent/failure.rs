@@ -18,6 +18,11 @@ impl AgentFailure {
         Self::typed(kind.as_str(), message)
     }
 
+    /// The workflow was cancelled before the message had its turn.
+    pub(crate) fn cancelled() -> Self {
+        Self::typed("Cancelled", "the conversation was cancelled")
+    }
+
     fn typed(type_name: &str, message: impl Into<String>) -> Self {
         ApplicationFailure::builder(message.into())
             .type_name(type_name.to_owned())

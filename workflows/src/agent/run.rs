@@ -2,7 +2,8 @@
 
 use notekeeper_contract::{Argument, FailureType};
 use temporalio_workflow::{
-    ContinueAsNewOptions, WorkflowContext, WorkflowResult, WorkflowTermination,
+    ContinueAsNewOptions, WaitConditionOptions, WorkflowCancellationToken, WorkflowContext,
+    WorkflowResult, WorkflowTermination,
 };
 
 use super::{
@@ -23,17 +24,36 @@ pub async fn run<W: AgentHost>(
         return Err(failure.into_application_failure().into());
     }
     let waiting = ctx.clone();
-    ctx.wait_condition(move |host: &W| {
-        let agent = host.agent();
-        (agent.closing || agent.continuing || history_has_grown(&waiting, agent))
-            && waiting.all_handlers_finished()
-    })
-    .await?;
+    let ended = ctx
+        .wait_condition(move |host: &W| {
+            let agent = host.agent();
+            (agent.closing || agent.continuing || history_has_grown(&waiting, agent))
+                && waiting.all_handlers_finished()
+        })
+        .await;
+    if let Err(cancelled) = ended {
+        handlers_finished(ctx).await;
+        return Err(cancelled.into());
+    }
     let (output, next) = ctx.state(|host| (output(host.agent()), next_input(host.agent())));
     match next {
         Some(next) => Err(continue_as_new(ctx, next)),
         None => Ok(output),
     }
+}
+
+/// Waits until every message taken has its answer, also after a cancellation: the handlers see it
+/// themselves, and end. A run that ended before them would leave their commands behind its own
+/// end; the server refuses such a task, and the senders would wait for nothing.
+async fn handlers_finished<W: AgentHost>(ctx: &WorkflowContext<W>) {
+    let options = WaitConditionOptions::builder()
+        .cancellation_token(WorkflowCancellationToken::new())
+        .build();
+    let waiting = ctx.clone();
+    // Nobody cancels this token.
+    let _ = ctx
+        .wait_condition_with_options(move |_| waiting.all_handlers_finished(), options)
+        .await;
 }
 
 /// Ends a run by continuing it with `input`.
@@ -153,10 +173,7 @@ pub async fn send_message<W: AgentHost>(
         .await;
     let result = match up {
         Ok(()) => answer(ctx, &message).await,
-        Err(_) => Err(AgentFailure::new(
-            FailureType::Unavailable,
-            "the workflow was cancelled",
-        )),
+        Err(_) => Err(AgentFailure::cancelled()),
     };
     ctx.state_mut(|host| {
         let agent = host.agent_mut();
