@@ -4,8 +4,12 @@ use std::{future::Future, time::Duration};
 
 use anyhow::anyhow;
 use temporalio_client::{
-    Client, ClientOptions, Connection, ConnectionOptions, Url,
-    envconfig::LoadClientConfigProfileOptions,
+    Client, ClientOptions, Connection, ConnectionOptions, Url, grpc::WorkflowService,
+    tonic::IntoRequest as _,
+};
+use temporalio_common::{
+    envconfig::{LoadClientConfigProfileOptions, load_client_config_profile},
+    protos::temporal::api::workflowservice::v1::GetSystemInfoRequest,
 };
 
 use crate::{config::TemporalConfig, failure_converter::data_converter, shutdown::Shutdown};
@@ -13,8 +17,11 @@ use crate::{config::TemporalConfig, failure_converter::data_converter, shutdown:
 /// Longest wait between two attempts.
 const BACKOFF_MAX: Duration = Duration::from_secs(30);
 
-/// Longest time of one attempt to reach the server.
+/// Longest time of one attempt to reach the server, its first answer included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Longest time for the answer that says whether the server is still there.
+const PROBE_TIMEOUT: Duration = Duration::from_millis(600);
 
 /// How to reach Temporal: the settings of Temporal's own tools, overridden by ours.
 pub(crate) struct TemporalTarget {
@@ -25,17 +32,25 @@ pub(crate) struct TemporalTarget {
 impl TemporalTarget {
     /// Reads the settings. Nothing is connected yet.
     pub(crate) fn resolve(config: &TemporalConfig) -> anyhow::Result<Self> {
-        let (mut connection, loaded) =
-            ClientOptions::load_from_config(LoadClientConfigProfileOptions::default())
+        let mut profile =
+            load_client_config_profile(LoadClientConfigProfileOptions::default(), None)
                 .map_err(|error| anyhow!("Temporal settings can't be used: {error}"))?;
-        if let Some(address) = &config.address {
-            let tls = connection.tls_options.is_some() || connection.api_key.is_some();
-            connection.target = parse_address(address, tls)?;
+        // Before anything is made of them: a setting of ours goes before a broken one of theirs.
+        if config.address.is_some() {
+            profile.address.clone_from(&config.address);
         }
+        if config.namespace.is_some() {
+            profile.namespace.clone_from(&config.namespace);
+        }
+        let address = profile.address.clone();
+        let namespace = profile.namespace.clone();
+        let mut connection = ConnectionOptions::try_from(profile).map_err(|error| {
+            let address = address.map_or_else(String::new, |address| format!(" at `{address}`"));
+            anyhow!("Temporal{address} can't be used: {error}")
+        })?;
         connection.identity = format!("notekeeper@{}", std::process::id());
         connection.connect_timeout.get_or_insert(CONNECT_TIMEOUT);
-        let namespace = config.namespace.clone().unwrap_or(loaded.namespace);
-        let client = ClientOptions::new(namespace)
+        let client = ClientOptions::new(namespace.unwrap_or_else(|| "default".to_owned()))
             .data_converter(data_converter())
             .build();
         Ok(Self { connection, client })
@@ -48,21 +63,30 @@ impl TemporalTarget {
 
     /// Connects once.
     pub(crate) async fn connect(&self) -> anyhow::Result<Client> {
-        let connection = Connection::connect(self.connection.clone()).await?;
+        // The time-out of the connection doesn't cover the server's first answer.
+        let connecting = Connection::connect(self.connection.clone());
+        let connection = tokio::time::timeout(CONNECT_TIMEOUT, connecting)
+            .await
+            .map_err(|_| anyhow!("no answer within {CONNECT_TIMEOUT:?}"))??;
         Ok(Client::new(connection, self.client.clone())?)
     }
 }
 
-/// Reads `host:port` or a URL.
-fn parse_address(address: &str, tls: bool) -> anyhow::Result<Url> {
-    if let Ok(url) = Url::parse(address)
-        && url.has_host()
-    {
-        return Ok(url);
+/// Waits until the server leaves two questions in a row without an answer.
+pub(crate) async fn out_of_reach(client: &Client) {
+    let mut client = client.clone();
+    let mut missed = 0;
+    while missed < 2 {
+        let request = GetSystemInfoRequest::default().into_request();
+        let answer = WorkflowService::get_system_info(&mut client, request);
+        match tokio::time::timeout(PROBE_TIMEOUT, answer).await {
+            Ok(Ok(_)) => {
+                missed = 0;
+                tokio::time::sleep(PROBE_TIMEOUT).await;
+            }
+            Ok(Err(_)) | Err(_) => missed += 1,
+        }
     }
-    let scheme = if tls { "https" } else { "http" };
-    Url::parse(&format!("{scheme}://{address}"))
-        .map_err(|error| anyhow!("Temporal address `{address}` can't be used: {error}"))
 }
 
 /// Tries until it succeeds or a stop is asked for (`None`). Each failed attempt is said once.

@@ -15,7 +15,7 @@ use temporalio_sdk::{
 };
 use tokio::{runtime::Handle, sync::oneshot};
 
-use crate::{cli::Queue, config::WorkerConfig, shutdown::Shutdown};
+use crate::{cli::Queue, config::WorkerConfig, connection::out_of_reach, shutdown::Shutdown};
 
 /// What a worker carries out.
 #[derive(Clone)]
@@ -77,19 +77,33 @@ async fn run(client: Client, options: WorkerOptions, shutdown: Shutdown) -> anyh
         .build()
         .map_err(|error| anyhow!("{error}"))?;
     let runtime = Runtime::from_current_tokio(runtime_options)?;
-    let mut worker = Worker::new(&runtime, client, options)?;
+    let mut worker = Worker::new(&runtime, client.clone(), options)?;
     let stop = worker.shutdown_handle();
+    let asked = shutdown.clone();
     tokio::spawn(async move {
-        shutdown.asked().await;
+        asked.asked().await;
         stop();
     });
     tracing::info!(task_queue, "worker is up");
-    worker
-        .run()
-        .await
-        .with_context(|| format!("worker on task queue `{task_queue}` failed"))?;
-    tracing::info!(task_queue, "worker has drained");
+    tokio::select! {
+        result = worker.run() => {
+            result.with_context(|| format!("worker on task queue `{task_queue}` failed"))?;
+            tracing::info!(task_queue, "worker has drained");
+        }
+        () = without_temporal(&client, &shutdown) => tracing::warn!(
+            task_queue,
+            "stopped without Temporal, which can't be reached; unfinished activities will be \
+             retried elsewhere"
+        ),
+    }
     Ok(())
+}
+
+/// Waits until a stop is asked for and Temporal is out of reach. A drain would then wait in vain:
+/// there is nobody to report results to.
+async fn without_temporal(client: &Client, shutdown: &Shutdown) {
+    shutdown.asked().await;
+    out_of_reach(client).await;
 }
 
 fn options(

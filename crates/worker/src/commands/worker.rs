@@ -1,13 +1,13 @@
 //! `notekeeper worker`: serve the task queues.
 
-use std::{os::unix::process::CommandExt as _, path::Path, process::ExitCode};
+use std::{os::unix::process::CommandExt as _, path::Path, process::ExitCode, time::Duration};
 
 use anyhow::Context as _;
 use notekeeper_activities::{ModelActivities, ModelRequests, Notebook, NotebookActivities};
 use notekeeper_store::StoreError;
 
 use crate::{
-    cli::WorkerArgs,
+    cli::{Queue, WorkerArgs},
     config::{File, WorkerConfig},
     connection::{TemporalTarget, patiently},
     shutdown::Shutdown,
@@ -16,17 +16,26 @@ use crate::{
 };
 
 /// Read by Temporal's core when a poll is stopped: how long it waits for a task that is on its
-/// way, in milliseconds. Without it a closing poll can swallow a task, which then costs its whole
-/// start-to-close timeout.
+/// way, in milliseconds. Without it a closing poll can swallow an activity, which then costs its
+/// whole start-to-close timeout.
+///
+/// A worker that serves workflows does without. Core stops processing workflow tasks at once but
+/// would go on polling for them, so each one that came meanwhile would be lost until its time-out
+/// of ten seconds: every conversation that is under way.
 const POLL_SHUTDOWN_WAIT: (&str, &str) = ("TEMPORAL_POLL_SHUTDOWN_INTERRUPT_WAIT_MS", "1500");
 
+/// Longest wait for the connections to a database to close, at the end.
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(300);
+
 pub(crate) fn run(config: Option<&Path>, args: WorkerArgs) -> anyhow::Result<ExitCode> {
-    with_poll_shutdown_wait()?;
+    let config = File::read(config)?.worker(&args)?;
+    if !config.queues.contains(&Queue::Workflows) {
+        with_poll_shutdown_wait()?;
+    }
     #[cfg(feature = "fault-points")]
     if let Some(fault) = &args.fault {
         notekeeper_activities::fault::arm(fault)?;
     }
-    let config = File::read(config)?.worker(&args)?;
     super::block_on(serve(config))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -73,7 +82,8 @@ async fn serve(config: WorkerConfig) -> anyhow::Result<()> {
     };
     let result = workers::serve(&config, &activities, clients, &shutdown).await;
     for (_, database) in &databases {
-        database.close().await;
+        // An activity that was given up may still hold a connection.
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, database.close()).await;
     }
     result
 }
