@@ -3,4 +3,16 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod admission;
+mod continuation;
 mod conversation;
+mod failures;
+mod operations;
+mod payloads;
+mod record;
+mod reset;
+mod secrets;
+mod snapshots;
+mod startup;
+mod tools;
+mod workers;

@@ -12,9 +12,10 @@ use notekeeper_store::{Expected, NoteStore as _, PostgresOptions, PostgresStore}
 use notekeeper_workflows::{AgentInput, AgentState, AgentWorkflow, Reply, SendMessage};
 use serde_json::Value;
 use temporalio_client::{
-    Client, ClientOptions, Connection, ConnectionOptions, Url, WorkflowExecuteUpdateOptions,
-    WorkflowFetchHistoryOptions, WorkflowHandle, WorkflowQueryOptions, WorkflowSignalOptions,
-    WorkflowStartOptions, errors::WorkflowUpdateError,
+    Client, ClientOptions, Connection, ConnectionOptions, RpcOptions, Url, WorkflowDescribeOptions,
+    WorkflowExecuteUpdateOptions, WorkflowFetchHistoryOptions, WorkflowHandle,
+    WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartOptions, WorkflowStartUpdateOptions,
+    WorkflowUpdateHandle, errors::WorkflowUpdateError,
 };
 use temporalio_common::protos::temporal::api::{
     failure::v1::{Failure, failure::FailureInfo},
@@ -78,9 +79,19 @@ impl Bed {
         path
     }
 
+    /// Writes a configuration file and says where, for `NOTEKEEPER_CONFIG`.
+    pub(crate) fn config(&self, toml: &str) -> String {
+        let path = self.path(&format!("config-{:08x}.toml", rand::random::<u32>()));
+        write(&path, toml);
+        path.to_str().expect("a path that is text").to_owned()
+    }
+
     /// An agent's input whose memory activities go to this test's queue.
     pub(crate) fn input(&self, namespace: &str) -> AgentInput {
-        let mut input = AgentInput { namespace: namespace.to_owned(), ..AgentInput::default() };
+        let mut input = AgentInput {
+            namespace: namespace.to_owned(),
+            ..AgentInput::default()
+        };
         for memory in &mut input.memories {
             memory.activities.queue =
                 notekeeper_workflows::ActivityQueue::Named(self.task_queue.clone());
@@ -105,7 +116,11 @@ impl Bed {
     pub(crate) async fn note(&self, scope: &str, name: &str) -> Option<String> {
         let scope = Scope::parse(scope).expect("scope");
         let name = NoteName::parse(name).expect("name");
-        let note = self.store.read(&scope, &name, 1_000_000).await.expect("read");
+        let note = self
+            .store
+            .read(&scope, &name, 1_000_000)
+            .await
+            .expect("read");
         note.map(|note| note.content)
     }
 
@@ -113,20 +128,36 @@ impl Bed {
     pub(crate) async fn put(&self, scope: &str, name: &str, content: &str) {
         let scope = Scope::parse(scope).expect("scope");
         let name = NoteName::parse(name).expect("name");
-        self.store.write(&scope, &name, content, &Expected::Any, None).await.expect("write");
+        self.store
+            .write(&scope, &name, content, &Expected::Any, None)
+            .await
+            .expect("write");
     }
 
     /// Drops the schema.
     pub(crate) async fn finish(self) {
-        let pool = sqlx::PgPool::connect(&self.database_url).await.expect("connect");
+        let pool = sqlx::PgPool::connect(&self.database_url)
+            .await
+            .expect("connect");
         let drop = format!("drop schema \"{}\" cascade", self.schema);
-        sqlx::raw_sql(sqlx::AssertSqlSafe(drop)).execute(&pool).await.expect("drop the schema");
+        sqlx::raw_sql(sqlx::AssertSqlSafe(drop))
+            .execute(&pool)
+            .await
+            .expect("drop the schema");
     }
 }
 
 /// Sends a message and waits for the reply.
 pub(crate) async fn say(agent: &Agent, text: &str) -> Result<Reply, Box<Failure>> {
-    send(agent, SendMessage { text: text.to_owned(), id: None }, None).await
+    send(
+        agent,
+        SendMessage {
+            text: text.to_owned(),
+            id: None,
+        },
+        None,
+    )
+    .await
 }
 
 /// Sends a message under an update id and waits for the reply.
@@ -135,13 +166,54 @@ pub(crate) async fn send(
     message: SendMessage,
     update_id: Option<&str>,
 ) -> Result<Reply, Box<Failure>> {
-    let options =
-        WorkflowExecuteUpdateOptions::builder().maybe_update_id(update_id.map(str::to_owned)).build();
-    match agent.execute_update(AgentWorkflow::send_message, message.into(), options).await {
+    let options = WorkflowExecuteUpdateOptions::builder()
+        .maybe_update_id(update_id.map(str::to_owned))
+        .build();
+    match agent
+        .execute_update(AgentWorkflow::send_message, message.into(), options)
+        .await
+    {
         Ok(reply) => Ok(reply),
         Err(WorkflowUpdateError::Failed(failure)) => Err(failure),
         Err(other) => panic!("the update came to neither reply nor failure: {other:?}"),
     }
+}
+
+/// A message that was taken and may not have a reply yet.
+pub(crate) type Pending = WorkflowUpdateHandle<Client, Reply>;
+
+/// Sends a message and waits until it is taken, not for the reply.
+pub(crate) async fn begin(agent: &Agent, text: &str) -> Pending {
+    let message = SendMessage {
+        text: text.to_owned(),
+        id: None,
+    };
+    agent
+        .start_update(
+            AgentWorkflow::send_message,
+            message.into(),
+            WorkflowStartUpdateOptions::default(),
+        )
+        .await
+        .expect("the message is taken")
+}
+
+/// The reply to a message that was taken.
+pub(crate) async fn reply(pending: Pending) -> Result<Reply, Box<Failure>> {
+    match pending.get_result(RpcOptions::default()).await {
+        Ok(reply) => Ok(reply),
+        Err(WorkflowUpdateError::Failed(failure)) => Err(failure),
+        Err(other) => panic!("the update came to neither reply nor failure: {other:?}"),
+    }
+}
+
+/// Run id of the open or last run.
+pub(crate) async fn run_id(agent: &Agent) -> String {
+    let described = agent.describe(WorkflowDescribeOptions::default()).await;
+    described
+        .expect("describe the workflow")
+        .run_id()
+        .to_owned()
 }
 
 /// Type of an application failure; empty for any other.
@@ -163,7 +235,11 @@ pub(crate) async fn state(agent: &Agent) -> AgentState {
 /// The query `transcript`.
 pub(crate) async fn transcript(agent: &Agent) -> Vec<ChatMessage> {
     agent
-        .query(AgentWorkflow::transcript, (), WorkflowQueryOptions::default())
+        .query(
+            AgentWorkflow::transcript,
+            (),
+            WorkflowQueryOptions::default(),
+        )
         .await
         .expect("query the transcript")
 }
@@ -186,12 +262,16 @@ pub(crate) async fn history(agent: &Agent) -> History {
     History { events }
 }
 
-async fn connect(address: &str, namespace: &str) -> Client {
-    let url: Url = format!("http://{address}").parse().expect("usable TEMPORAL_ADDRESS");
+pub(super) async fn connect(address: &str, namespace: &str) -> Client {
+    let url: Url = format!("http://{address}")
+        .parse()
+        .expect("usable TEMPORAL_ADDRESS");
     let connection = Connection::connect(ConnectionOptions::new(url).build())
         .await
         .expect("connect to Temporal");
-    let options = ClientOptions::new(namespace).data_converter(data_converter()).build();
+    let options = ClientOptions::new(namespace)
+        .data_converter(data_converter())
+        .build();
     Client::new(connection, options).expect("client")
 }
 

@@ -1,13 +1,27 @@
-//! What tests against real servers share: a bed of their own on the servers, worker processes,
-//! and a proxy that can cut the way to the database.
+//! What tests against real servers share: a bed of their own on the servers, worker processes, an
+//! application's tools, calls of single activities, what histories and receipts hold, and a proxy
+//! that can cut the way to a server.
 
 mod bed;
+mod calls;
+mod effects;
 mod proxy;
+mod records;
+mod tools;
 mod worker;
 
-pub(crate) use bed::{Agent, Bed, close, failure_type, history, say, send, state, transcript};
+pub(crate) use bed::{
+    Agent, Bed, begin, close, failure_type, history, reply, run_id, say, send, state,
+    transcript,
+};
+pub(crate) use calls::{payload, raw_payload};
 pub(crate) use proxy::Proxy;
-pub(crate) use worker::{Worker, WorkerOptions};
+pub(crate) use records::{
+    Activity, activities, activities_of, holds, json_of, outside_payloads, tasks_timed_out,
+    updates_accepted,
+};
+pub(crate) use tools::Application;
+pub(crate) use worker::{Ended, Worker, WorkerOptions, run};
 
 use std::{future::Future, time::Duration};
 
@@ -24,7 +38,10 @@ where
         if let Some(value) = probe().await {
             return value;
         }
-        assert!(tokio::time::Instant::now() < deadline, "waited in vain until {what}");
+        assert!(
+            tokio::time::Instant::now() < deadline,
+            "waited in vain until {what}"
+        );
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

@@ -32,6 +32,19 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
+    /// Starts a worker on both queues whose model takes these turns, and waits until it is up.
+    pub(crate) async fn serving(bed: &Bed, turns: &serde_json::Value) -> Self {
+        let script = Some(bed.script(turns));
+        Self::start(
+            bed,
+            WorkerOptions {
+                script,
+                ..WorkerOptions::default()
+            },
+        )
+        .await
+    }
+
     /// Starts a worker on the bed's queues and waits until it is up.
     pub(crate) async fn start(bed: &Bed, options: WorkerOptions) -> Self {
         let queues = options.queues.map_or(2, |queues| queues.split(',').count());
@@ -42,20 +55,17 @@ impl Worker {
 
     /// Starts a worker and doesn't wait.
     pub(crate) fn spawn(bed: &Bed, options: WorkerOptions) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_notekeeper"));
+        let mut command = command(bed);
+        command.arg("worker");
+        if let Some(url) = options.database_url {
+            command.env("DATABASE_URL", url);
+        }
         command
-            .arg("worker")
-            .env("DATABASE_URL", options.database_url.as_ref().unwrap_or(&bed.database_url))
-            .env("NOTEKEEPER_SCHEMA", &bed.schema)
-            .env("TEMPORAL_ADDRESS", &bed.temporal_address)
-            .env("TEMPORAL_NAMESPACE", &bed.temporal_namespace)
-            .env("NOTEKEEPER_TASK_QUEUE", &bed.task_queue)
-            .env("NOTEKEEPER_WORKFLOW_TASK_QUEUE", &bed.workflow_task_queue)
             .envs(options.script.map(|script| ("NOTEKEEPER_SCRIPT", script)))
             .envs(options.fault.map(|fault| ("NOTEKEEPER_FAULT", fault)))
             .envs(options.queues.map(|queues| ("NOTEKEEPER_QUEUES", queues)))
             .envs(options.environment)
-            .stdin(Stdio::null())
+            .stdout(Stdio::null())
             .stderr(Stdio::piped());
         let mut child = command.spawn().expect("start a worker");
         let stderr = BufReader::new(child.stderr.take().expect("piped"));
@@ -63,9 +73,10 @@ impl Worker {
         let lines = Arc::clone(&log);
         std::thread::spawn(move || {
             for line in stderr.lines().map_while(Result::ok) {
-                // Shown where the test fails.
-                println!("worker: {line}");
-                lines.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+                lines
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push(line);
             }
         });
         Self { child, log }
@@ -73,15 +84,21 @@ impl Worker {
 
     /// What it has logged so far.
     pub(crate) fn log(&self) -> Vec<String> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.log
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Waits until so many lines of its log contain `text`.
     pub(crate) async fn wait_until_logged(&self, text: &str, times: usize) {
-        eventually(&format!("the worker says `{text}` {times} times"), || async {
-            let said = self.log().iter().filter(|line| line.contains(text)).count();
-            (said >= times).then_some(())
-        })
+        eventually(
+            &format!("the worker says `{text}` {times} times"),
+            || async {
+                let said = self.log().iter().filter(|line| line.contains(text)).count();
+                (said >= times).then_some(())
+            },
+        )
         .await;
     }
 
@@ -98,7 +115,10 @@ impl Worker {
 
     /// Sends SIGTERM.
     pub(crate) fn terminate(&self) {
-        let status = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status();
+        let status = Command::new("kill")
+            .arg("-TERM")
+            .arg(self.child.id().to_string())
+            .status();
         assert!(status.expect("run kill").success());
     }
 
@@ -109,7 +129,10 @@ impl Worker {
             if let Some(status) = self.child.try_wait().expect("wait for the worker") {
                 return status;
             }
-            assert!(tokio::time::Instant::now() < deadline, "the worker did not end");
+            assert!(
+                tokio::time::Instant::now() < deadline,
+                "the worker did not end"
+            );
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
@@ -120,5 +143,65 @@ impl Drop for Worker {
         // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        if std::thread::panicking() {
+            println!("log of worker {}:", self.child.id());
+            for line in self.log() {
+                println!("  {line}");
+            }
+        }
     }
+}
+
+/// How a command of the binary ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// Exit code; `None` where a signal ended it.
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// Runs the binary on the bed until it ends. A variable that is given as empty is not set.
+pub(crate) async fn run(bed: &Bed, arguments: &[&str], environment: &[(&str, &str)]) -> Ended {
+    let mut command = command(bed);
+    command.args(arguments);
+    for (name, value) in environment {
+        match *value {
+            "" => command.env_remove(name),
+            value => command.env(name, value),
+        };
+    }
+    let mut command = tokio::process::Command::from(command);
+    let output = command.kill_on_drop(true).output();
+    let output = tokio::time::timeout(super::PATIENCE, output)
+        .await
+        .unwrap_or_else(|_| panic!("`notekeeper {}` did not end", arguments.join(" ")))
+        .expect("run the binary");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    Ended {
+        code: output.status.code(),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    }
+}
+
+/// The binary with the bed's settings and none of its user's.
+fn command(bed: &Bed) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_notekeeper"));
+    // `NOTEKEEPER_SERVICES` stays: by it the servers' script finds what a test leaves behind.
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if name.starts_with("NOTEKEEPER_") && name != "NOTEKEEPER_SERVICES" {
+            command.env_remove(&*name);
+        }
+    }
+    command
+        .env("DATABASE_URL", &bed.database_url)
+        .env("NOTEKEEPER_SCHEMA", &bed.schema)
+        .env("TEMPORAL_ADDRESS", &bed.temporal_address)
+        .env("TEMPORAL_NAMESPACE", &bed.temporal_namespace)
+        .env("NOTEKEEPER_TASK_QUEUE", &bed.task_queue)
+        .env("NOTEKEEPER_WORKFLOW_TASK_QUEUE", &bed.workflow_task_queue)
+        .stdin(Stdio::null());
+    command
 }

@@ -1,0 +1,174 @@
+//! The store is away: what goes on, what fails and how, and that nothing is done twice.
+
+use std::time::Duration;
+
+use notekeeper_workflows::InjectionErrors;
+use serde_json::{Value, json};
+
+use crate::support::{
+    Bed, Proxy, Worker, WorkerOptions, activities_of, eventually, failure_type, history, payload,
+    say, state, transcript,
+};
+
+/// Turns that show the model's view of the memory.
+fn turns() -> Value {
+    json!([{"prompt": "show", "responses": [{"text": "I see <{{memory}}>"}]}])
+}
+
+/// A worker that reaches the database by way of a proxy.
+async fn behind_a_proxy(bed: &Bed) -> (Worker, Proxy) {
+    let proxy = Proxy::start(Proxy::target(&bed.database_url)).await;
+    let options = WorkerOptions {
+        script: Some(bed.script(&turns())),
+        database_url: Some(proxy.url(&bed.database_url)),
+        ..WorkerOptions::default()
+    };
+    (Worker::start(bed, options).await, proxy)
+}
+
+#[tokio::test]
+async fn where_injection_errors_are_ignored_the_turn_goes_on_without_the_block_and_says_so() {
+    let bed = Bed::new().await;
+    let (_worker, proxy) = behind_a_proxy(&bed).await;
+    bed.put("acme/main", "MEMORY.md", "- likes tea\n").await;
+    let mut input = bed.input("acme");
+    input.memories[0].injection_errors = InjectionErrors::Ignore;
+    input.memories[0].activities.snapshot_give_up_ms = 1_000;
+    let agent = bed.start(input).await;
+
+    let before = say(&agent, "show").await.expect("a reply");
+    proxy.cut();
+    let asked = tokio::time::Instant::now();
+    let without = say(&agent, "show").await.expect("a reply");
+    let took = asked.elapsed();
+    proxy.mend();
+    let after = say(&agent, "show").await.expect("a reply");
+
+    assert!(before.text.contains("- likes tea"), "{before:?}");
+    assert_eq!(before.skipped, []);
+    assert_eq!(without.text, "I see <>");
+    assert_eq!(without.skipped.len(), 1, "{without:?}");
+    assert_eq!(
+        (without.skipped[0].request, without.skipped[0].memory),
+        (1, 0)
+    );
+    let error = without.skipped[0].error_type.as_str();
+    assert!(["Unavailable", "Timeout"].contains(&error), "{error}");
+    assert!(took < Duration::from_secs(4), "{took:?}");
+    assert_eq!(after.text, before.text);
+    assert_eq!(after.skipped, []);
+    assert_eq!(state(&agent).await.skipped_snapshots, 1);
+    let loads = activities_of(&history(&agent).await, "load_snapshot");
+    let failed: Vec<_> = loads
+        .iter()
+        .map(|load| matches!(load.outcome, Some(Err(_))))
+        .collect();
+    assert_eq!(failed, [false, true, false]);
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn where_injection_errors_are_raised_the_message_fails_typed_and_a_later_one_is_answered() {
+    let bed = Bed::new().await;
+    let (_worker, proxy) = behind_a_proxy(&bed).await;
+    bed.put("acme/main", "MEMORY.md", "- likes tea\n").await;
+    let mut input = bed.input("acme");
+    input.memories[0].injection_errors = InjectionErrors::Raise;
+    input.memories[0].activities.schedule_to_close_ms = 1_000;
+    let agent = bed.start(input).await;
+
+    proxy.cut();
+    let failure = say(&agent, "show").await.expect_err("a failure");
+    proxy.mend();
+    let after = say(&agent, "show").await.expect("a reply");
+
+    let kind = failure_type(&failure);
+    assert!(["Unavailable", "Timeout"].contains(&kind), "{failure:?}");
+    assert!(after.text.contains("- likes tea"), "{after:?}");
+    let state = state(&agent).await;
+    assert_eq!((state.turns, state.skipped_snapshots), (1, 0));
+    assert_eq!(transcript(&agent).await.len(), 2);
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn a_memory_without_a_table_is_skipped_or_raised_with_its_type_and_not_retried() {
+    let bed = Bed::new().await;
+    let _worker = Worker::serving(&bed, &turns()).await;
+    bed.execute("drop table notes cascade; delete from notekeeper_migrations")
+        .await;
+    let mut raising = bed.input("acme");
+    raising.memories[0].injection_errors = InjectionErrors::Raise;
+    let ignoring = bed.start(bed.input("acme")).await;
+    let raising = bed.start(raising).await;
+
+    let reply = say(&ignoring, "show").await.expect("a reply");
+    let failure = say(&raising, "show").await.expect_err("a failure");
+
+    assert_eq!(reply.skipped.len(), 1, "{reply:?}");
+    assert_eq!(reply.skipped[0].error_type, "Unmigrated");
+    assert_eq!(failure_type(&failure), "Unmigrated", "{failure:?}");
+    assert!(
+        failure.message.contains("notekeeper migrate"),
+        "{}",
+        failure.message
+    );
+    for agent in [ignoring, raising] {
+        let loads = activities_of(&history(&agent).await, "load_snapshot");
+        assert_eq!((loads.len(), loads[0].attempt), (1, 1));
+    }
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn a_write_while_the_store_is_away_is_tried_again_and_done_once() {
+    let bed = Bed::new().await;
+    let (worker, proxy) = behind_a_proxy(&bed).await;
+    let write = json!({"scope": {"namespace": "acme"}, "content": "line"});
+
+    proxy.cut();
+    let call = bed.start_call("write_memory", vec![payload(&write)]).await;
+    eventually("a second attempt runs", || async {
+        (call.attempts().await >= 2).then_some(())
+    })
+    .await;
+    proxy.mend();
+    let called = call.end().await;
+
+    assert_eq!(called.result()["status"], "created");
+    assert_eq!(called.result()["replayed"], false);
+    worker
+        .wait_until_logged("failure.kind=\"Unavailable\"", 1)
+        .await;
+    assert_eq!(
+        bed.note("acme/main", "MEMORY.md").await.as_deref(),
+        Some("line\n")
+    );
+    assert_eq!(bed.receipts("acme/main").await.len(), 1);
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn a_write_whose_connection_is_lost_while_the_database_commits_is_done_once() {
+    let bed = Bed::new().await;
+    let (_worker, proxy) = behind_a_proxy(&bed).await;
+    let write = json!({"scope": {"namespace": "acme"}, "content": "line"});
+
+    // The statement waits for a lock; the database doesn't notice that its client has gone.
+    let mut lock = bed.lock_notes().await;
+    let call = bed.start_call("write_memory", vec![payload(&write)]).await;
+    lock.held_up(1).await;
+    proxy.cut();
+    proxy.mend();
+    lock.held_up(2).await;
+    lock.release().await;
+    let called = call.end().await;
+
+    assert_eq!(called.result()["status"], "created");
+    assert_eq!(
+        bed.note("acme/main", "MEMORY.md").await.as_deref(),
+        Some("line\n")
+    );
+    assert_eq!(bed.receipts("acme/main").await.len(), 1);
+    bed.finish().await;
+}

@@ -1,0 +1,240 @@
+//! Operations: whatever runs twice takes effect once.
+
+use std::collections::HashMap;
+
+use notekeeper_contract::FailureType;
+use serde_json::{Value, json};
+use temporalio_common::protos::temporal::api::failure::v1::{Failure, failure::FailureInfo};
+
+use crate::support::{
+    Bed, Worker, WorkerOptions, activities_of, failure_type, history, payload, say,
+};
+
+/// Runs the scripted turn `go` while the first memory worker dies at a fault point, and another
+/// takes over. Attempts have a second.
+async fn go_with_a_worker_killed_at(
+    bed: &Bed,
+    point: &str,
+    turns: &Value,
+) -> crate::support::Agent {
+    let _workflows = Worker::start(
+        bed,
+        WorkerOptions {
+            queues: Some("workflows"),
+            ..WorkerOptions::default()
+        },
+    )
+    .await;
+    let script = bed.script(turns);
+    let memory = |fault: Option<String>| WorkerOptions {
+        script: Some(script.clone()),
+        queues: Some("memory"),
+        fault,
+        ..WorkerOptions::default()
+    };
+    let marker = bed.path("killed");
+    let fault = format!("{point}=kill-once:{}", marker.display());
+    let mut killed = Worker::start(bed, memory(Some(fault))).await;
+    let mut input = bed.input("acme");
+    input.memories[0].activities.start_to_close_ms = 1_000;
+    let agent = bed.start(input).await;
+
+    let turn = say(&agent, "go");
+    let rescue = async {
+        let status = killed.ended().await;
+        assert_eq!(status.code(), None, "a signal ended it");
+        Worker::start(bed, memory(None)).await
+    };
+    let (reply, _rescuer) = futures::future::join(turn, rescue).await;
+    reply.expect("a reply");
+    agent
+}
+
+#[tokio::test]
+async fn a_write_whose_worker_is_killed_after_the_commit_takes_effect_once() {
+    let bed = Bed::new().await;
+    let turns = json!([{"prompt": "go", "responses": [
+        {"tool_calls": [{"id": "call_0", "name": "write_memory", "arguments": {"content": "one line"}}]},
+        {"text": "done"},
+    ]}]);
+
+    let agent = go_with_a_worker_killed_at(&bed, "write_memory.after_commit", &turns).await;
+
+    let write = activities_of(&history(&agent).await, "write_memory").remove(0);
+    assert_eq!(write.attempt, 2);
+    assert_eq!(write.result()["replayed"], true);
+    assert_eq!(write.result()["status"], "created");
+    assert_eq!(
+        bed.note("acme/main", "MEMORY.md").await.as_deref(),
+        Some("one line\n")
+    );
+    let receipts = bed.receipts("acme/main").await;
+    assert_eq!(receipts.len(), 1, "{receipts:?}");
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn a_deletion_whose_worker_is_killed_after_the_commit_is_answered_as_it_was_done() {
+    let bed = Bed::new().await;
+    bed.put("acme/main", "old.md", "old\n").await;
+    let turns = json!([{"prompt": "go", "responses": [
+        {"tool_calls": [{"id": "call_0", "name": "delete_memory", "arguments": {"file": "old"}}]},
+        {"text": "done"},
+    ]}]);
+
+    let agent = go_with_a_worker_killed_at(&bed, "delete_memory.after_commit", &turns).await;
+
+    let delete = activities_of(&history(&agent).await, "delete_memory").remove(0);
+    assert_eq!(delete.attempt, 2);
+    // Without its receipt the second attempt would find nothing to delete.
+    assert_eq!(delete.result()["status"], "deleted");
+    assert_eq!(delete.result()["replayed"], true);
+    assert_eq!(bed.note("acme/main", "old.md").await, None);
+    let receipts = bed.receipts("acme/main").await;
+    assert_eq!(receipts.len(), 1, "{receipts:?}");
+    assert_eq!(receipts[0].status, "deleted");
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn twenty_activities_of_two_workers_that_race_to_create_a_note_lose_no_line() {
+    let bed = Bed::new().await;
+    // Ten at a time on each worker: all twenty are under way only if both workers are.
+    let config = bed.config("[worker]\nactivity_slots = 10\n");
+    let memory = || WorkerOptions {
+        queues: Some("memory"),
+        environment: vec![("NOTEKEEPER_CONFIG", config.clone())],
+        ..WorkerOptions::default()
+    };
+    let _workers =
+        futures::future::join(Worker::start(&bed, memory()), Worker::start(&bed, memory())).await;
+    let mut lock = bed.lock_notes().await;
+    let mut calls = Vec::new();
+    for n in 0..20 {
+        let input =
+            json!({"scope": {"namespace": "acme"}, "content": format!("line {n}"), "file": "race"});
+        calls.push(bed.start_call("write_memory", vec![payload(&input)]).await);
+    }
+    lock.held_up(20).await;
+    lock.release().await;
+
+    let mut statuses = HashMap::<String, usize>::new();
+    for call in calls {
+        let called = call.end().await;
+        assert_eq!(called.attempts, 1);
+        assert_eq!(called.result()["replayed"], false);
+        let status = called.result()["status"]
+            .as_str()
+            .expect("a status")
+            .to_owned();
+        *statuses.entry(status).or_default() += 1;
+    }
+    assert_eq!(
+        statuses,
+        HashMap::from([("created".to_owned(), 1), ("appended".to_owned(), 19)])
+    );
+    let note = bed.note("acme/main", "race.md").await.expect("a note");
+    let mut lines: Vec<_> = note.lines().map(str::to_owned).collect();
+    lines.sort();
+    let mut expected: Vec<_> = (0..20).map(|n| format!("line {n}")).collect();
+    expected.sort();
+    assert_eq!(lines, expected);
+    assert_eq!(bed.receipts("acme/main").await.len(), 20);
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn an_operation_id_with_other_arguments_is_a_conflict_that_is_not_retried() {
+    let bed = Bed::new().await;
+    let _worker = memory_worker(&bed, None).await;
+    let operation = json!({"id": "op-1"});
+    let write = |content: &str| json!({"scope": {"namespace": "acme"}, "operation": operation, "content": content});
+
+    let first = bed.call("write_memory", &write("one")).await;
+    let same = bed.call("write_memory", &write("one")).await;
+    let other = bed.call("write_memory", &write("two")).await;
+    let delete = json!({"scope": {"namespace": "acme"}, "operation": operation, "file": "other"});
+    let other_kind = bed.call("delete_memory", &delete).await;
+
+    assert_eq!(first.result()["replayed"], false);
+    assert_eq!(same.result()["replayed"], true);
+    assert_eq!(same.result()["version"], first.result()["version"]);
+    for refused in [other, other_kind] {
+        assert_refused(refused.failure(), FailureType::OperationConflict);
+        assert_eq!(refused.attempts, 1);
+    }
+    assert_eq!(
+        bed.note("acme/main", "MEMORY.md").await.as_deref(),
+        Some("one\n")
+    );
+    assert_eq!(bed.receipts("acme/main").await.len(), 1);
+    // Another tenant's operations are its own.
+    let elsewhere =
+        json!({"scope": {"namespace": "umbrella"}, "operation": operation, "content": "three"});
+    assert_eq!(
+        bed.call("write_memory", &elsewhere).await.result()["replayed"],
+        false
+    );
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn a_version_that_no_longer_holds_is_a_conflict_that_is_not_retried() {
+    let bed = Bed::new().await;
+    let _worker = memory_worker(&bed, None).await;
+    let write = |content: &str, version: &Value| json!({"scope": {"namespace": "acme"}, "content": content, "expected_version": version});
+
+    let first = bed.call("write_memory", &write("one", &Value::Null)).await;
+    let version = first.result()["version"].clone();
+    let second = bed.call("write_memory", &write("two", &version)).await;
+    let stale = bed.call("write_memory", &write("three", &version)).await;
+
+    assert_eq!(second.result()["status"], "appended");
+    assert_refused(stale.failure(), FailureType::VersionConflict);
+    assert_eq!(stale.attempts, 1);
+    assert_eq!(
+        bed.note("acme/main", "MEMORY.md").await.as_deref(),
+        Some("one\ntwo\n")
+    );
+    assert_eq!(bed.receipts("acme/main").await.len(), 2);
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn a_call_without_an_operation_has_one_of_its_own_that_its_retries_share() {
+    let bed = Bed::new().await;
+    let _worker = memory_worker(&bed, Some("write_memory.after_commit=fail:1")).await;
+    let write = json!({"scope": {"namespace": "acme"}, "content": "line"});
+
+    let retried = bed.call("write_memory", &write).await;
+    let another = bed.call("write_memory", &write).await;
+
+    assert_eq!(retried.attempts, 2);
+    assert_eq!(retried.result()["replayed"], true);
+    assert_eq!(another.result()["replayed"], false);
+    assert_eq!(
+        bed.note("acme/main", "MEMORY.md").await.as_deref(),
+        Some("line\nline\n")
+    );
+    let receipts = bed.receipts("acme/main").await;
+    assert_eq!(receipts.len(), 2);
+    assert_ne!(receipts[0].id, receipts[1].id);
+    bed.finish().await;
+}
+
+async fn memory_worker(bed: &Bed, fault: Option<&str>) -> Worker {
+    let options = WorkerOptions {
+        queues: Some("memory"),
+        fault: fault.map(str::to_owned),
+        ..WorkerOptions::default()
+    };
+    Worker::start(bed, options).await
+}
+
+fn assert_refused(failure: &Failure, kind: FailureType) {
+    assert_eq!(failure_type(failure), kind.as_str(), "{failure:?}");
+    let Some(FailureInfo::ApplicationFailureInfo(info)) = &failure.failure_info else {
+        panic!("{failure:?}");
+    };
+    assert!(info.non_retryable, "{failure:?}");
+}

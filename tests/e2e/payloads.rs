@@ -1,0 +1,227 @@
+//! Payloads that can't be read or used: typed failures at once, that repeat no value.
+
+use serde_json::{Value, json};
+use temporalio_common::protos::temporal::api::{
+    common::v1::Payload, failure::v1::failure::FailureInfo,
+};
+
+use crate::support::{Bed, Worker, WorkerOptions, failure_type, payload, raw_payload};
+
+/// Stands in every value, and must stand in no failure.
+const PLANTED: &str = "OSMIUM";
+
+struct Case {
+    activity: &'static str,
+    payloads: Vec<Payload>,
+    failure: &'static str,
+    /// What the message names.
+    part: &'static str,
+}
+
+fn case(activity: &'static str, input: Value, failure: &'static str, part: &'static str) -> Case {
+    Case {
+        activity,
+        payloads: vec![payload(&input)],
+        failure,
+        part,
+    }
+}
+
+/// A copy of an input with another value in a field.
+fn with(input: &Value, field: &str, value: Value) -> Value {
+    let mut input = input.clone();
+    input[field] = value;
+    input
+}
+
+/// Scopes and stores that no activity on notes takes.
+fn addresses(activity: &'static str, good: &Value) -> Vec<Case> {
+    let scope = |scope: Value| with(good, "scope", scope);
+    let namespace = |namespace: String| scope(json!({"namespace": namespace}));
+    let mut unaddressed = good.clone();
+    unaddressed
+        .as_object_mut()
+        .expect("an object")
+        .remove("scope");
+    let argument = |input, part| case(activity, input, "InvalidArgument", part);
+    let refused = |input| case(activity, input, "InvalidScope", "");
+    vec![
+        argument(unaddressed, "missing field `scope`"),
+        argument(scope(json!(PLANTED)), "`scope`"),
+        argument(scope(json!({"namespace": [PLANTED]})), "`scope.namespace`"),
+        argument(
+            with(good, "store", json!(PLANTED)),
+            "`store` names no configured store",
+        ),
+        refused(scope(json!({"namespace": PLANTED, "agent_name": ""}))),
+        refused(namespace(format!("{PLANTED}//x"))),
+        refused(namespace(format!("{PLANTED}/../x"))),
+        refused(namespace(format!("{PLANTED}\u{0}"))),
+        refused(namespace(PLANTED.repeat(100))),
+    ]
+}
+
+/// What is no JSON object, or more than one.
+fn shapes(activity: &'static str, good: &Value) -> Vec<Case> {
+    let cut_off = format!("{{\"{PLANTED}").into_bytes();
+    let shapes = [
+        (vec![payload(&json!([PLANTED]))], "expected"),
+        (vec![payload(&json!(PLANTED))], "expected"),
+        (vec![payload(&Value::Null)], "expected"),
+        (vec![], "expected one JSON object"),
+        (
+            vec![payload(good), payload(good)],
+            "expected one JSON object",
+        ),
+        (
+            vec![raw_payload("binary/plain", PLANTED.into())],
+            "json/plain",
+        ),
+        (vec![raw_payload("json/plain", cut_off)], "not valid JSON"),
+        (
+            vec![raw_payload("json/plain", vec![b'"', 0xff, b'"'])],
+            "not valid JSON",
+        ),
+    ];
+    let case = |(payloads, part)| Case {
+        activity,
+        payloads,
+        failure: "InvalidArgument",
+        part,
+    };
+    shapes.map(case).into()
+}
+
+/// Fields of single activities.
+fn fields(scope: &Value) -> Vec<Case> {
+    let write = json!({"scope": scope, "content": PLANTED});
+    let search = json!({"scope": scope, "query": PLANTED, "max_search_results": 0});
+    let render = json!({"scope": scope, "render": {"max_tokens": 0}});
+    let loads = |memory: Value| json!({"memories": [memory]});
+    let reference =
+        json!({"delivery": "reference", "store": "default", "scope": scope, "digest": PLANTED});
+    let written = |field, value: Value, part| {
+        let input = with(&write, field, value);
+        case("write_memory", input, "InvalidArgument", part)
+    };
+    let operation = |id: String| written("operation", json!({"id": id}), "operation");
+    let version =
+        |version: String| written("expected_version", json!(version), "`expected_version`");
+    let argument = |activity, input, part| case(activity, input, "InvalidArgument", part);
+    vec![
+        argument(
+            "write_memory",
+            json!({"scope": scope}),
+            "missing field `content`",
+        ),
+        written("content", json!(7), "`content`"),
+        written("max_memory_size", json!(0), "`max_memory_size`"),
+        written("max_memory_size", json!(-1), "`max_memory_size`"),
+        operation(String::new()),
+        operation(format!("{PLANTED}\u{0}")),
+        operation(PLANTED.repeat(1000)),
+        version(format!("{PLANTED}\u{0}")),
+        version(PLANTED.repeat(100)),
+        argument(
+            "delete_memory",
+            json!({"scope": scope}),
+            "missing field `file`",
+        ),
+        argument("search_memory", search, "`max_search_results`"),
+        argument("load_snapshot", json!({}), "missing field `memories`"),
+        argument(
+            "load_snapshot",
+            loads(json!({"scope": scope, "store": PLANTED})),
+            "`store`",
+        ),
+        argument(
+            "load_snapshot",
+            loads(json!({"scope": scope, "delivery": PLANTED})),
+            "delivery",
+        ),
+        argument("load_snapshot", loads(render), "max_tokens"),
+        case(
+            "load_snapshot",
+            loads(json!({"scope": {"namespace": "a//b"}})),
+            "InvalidScope",
+            "",
+        ),
+        argument(
+            "call_model",
+            json!({"messages": [], "model": PLANTED}),
+            "`model`",
+        ),
+        argument(
+            "call_model",
+            json!({"messages": [{"role": PLANTED}]}),
+            "messages[0]",
+        ),
+        argument(
+            "call_model",
+            json!({"messages": [], "memories": [reference]}),
+            "digest",
+        ),
+    ]
+}
+
+fn cases() -> Vec<Case> {
+    let scope = json!({"namespace": PLANTED});
+    let on_notes = [
+        ("write_memory", json!({"scope": scope, "content": PLANTED})),
+        ("delete_memory", json!({"scope": scope, "file": PLANTED})),
+        ("read_memory", json!({"scope": scope, "file": PLANTED})),
+        ("search_memory", json!({"scope": scope, "query": PLANTED})),
+    ];
+    let mut cases = fields(&scope);
+    for (activity, good) in &on_notes {
+        cases.extend(addresses(activity, good));
+        cases.extend(shapes(activity, good));
+    }
+    cases
+}
+
+#[tokio::test]
+async fn a_payload_that_cannot_be_used_fails_at_once_with_a_type_and_without_its_values() {
+    let bed = Bed::new().await;
+    let worker = Worker::start(
+        &bed,
+        WorkerOptions {
+            script: Some(bed.script(&json!([]))),
+            queues: Some("memory"),
+            ..WorkerOptions::default()
+        },
+    )
+    .await;
+    let calls = cases().into_iter().map(|case| {
+        let bed = &bed;
+        async move {
+            let shown = format!("{}: {:?}", case.activity, case.payloads);
+            let call = bed.start_call(case.activity, case.payloads).await;
+            (shown, case.failure, case.part, call.end().await)
+        }
+    });
+
+    for (shown, expected, part, called) in futures::future::join_all(calls).await {
+        assert!(called.outcome.is_err(), "{shown} came to {called:?}");
+        let failure = called.failure();
+        assert_eq!(failure_type(failure), expected, "{shown}: {failure:?}");
+        assert_eq!(called.attempts, 1, "{shown}");
+        assert!(failure.message.contains(part), "{shown}: {failure:?}");
+        assert!(
+            !format!("{failure:?}").contains(PLANTED),
+            "{shown}: {failure:?}"
+        );
+        let Some(FailureInfo::ApplicationFailureInfo(info)) = &failure.failure_info else {
+            panic!("{shown}: {failure:?}");
+        };
+        assert!(info.non_retryable, "{shown}");
+    }
+    let told: Vec<_> = worker
+        .log()
+        .into_iter()
+        .filter(|line| line.contains(PLANTED))
+        .collect();
+    assert_eq!(told, [""; 0]);
+    assert_eq!(bed.receipts(&format!("{PLANTED}/main")).await, []);
+    bed.finish().await;
+}

@@ -1,0 +1,219 @@
+//! Snapshots: what the model sees of the memory, and what a history holds of it.
+
+use notekeeper_workflows::{ActivityQueue, MemorySettings};
+use serde_json::{Value, json};
+
+use crate::support::{
+    Activity, Bed, Worker, WorkerOptions, activities, activities_of, history, holds, say, state,
+};
+
+/// A turn that shows the model's view of the memory, and one that doesn't.
+fn turns() -> Value {
+    json!([
+        {"prompt": "show", "responses": [{"text": "{{memory}}"}]},
+        {"prompt": "hide", "responses": [{"text": "nothing to see"}]},
+    ])
+}
+
+/// What a load of one memory answered.
+fn answer(load: &Activity) -> &Value {
+    &load.result()["snapshots"][0]
+}
+
+#[tokio::test]
+async fn a_snapshot_is_loaded_before_every_model_request_also_inside_a_tool_loop() {
+    let bed = Bed::new().await;
+    let write = |line: &str| json!({"tool_calls": [{"id": "call_0", "name": "write_memory", "arguments": {"content": line}}]});
+    let _worker = Worker::serving(
+        &bed,
+        &json!([{"prompt": "go", "responses": [write("alpha"), write("beta"), {"text": "{{memory}}"}]}]),
+    )
+    .await;
+    let agent = bed.start(bed.input("acme")).await;
+
+    let reply = say(&agent, "go").await.expect("a reply");
+
+    assert!(reply.text.contains("alpha\nbeta"), "{reply:?}");
+    let history = history(&agent).await;
+    let activities = activities(&history);
+    let names: Vec<_> = activities.iter().map(|a| a.name.as_str()).collect();
+    let round = ["load_snapshot", "call_model", "write_memory"];
+    assert_eq!(names, [&round[..], &round, &round[..2]].concat());
+    let prefix = format!("nk.{}.", state(&agent).await.scope_hash);
+    for (activity, number) in activities.iter().zip(1..) {
+        assert_eq!(activity.id, format!("{prefix}{number}"));
+    }
+    let loads: Vec<_> = activities
+        .iter()
+        .filter(|a| a.name == "load_snapshot")
+        .collect();
+    let requests: Vec<_> = activities
+        .iter()
+        .filter(|a| a.name == "call_model")
+        .collect();
+    assert_eq!(answer(loads[0])["outcome"], "empty");
+    assert_eq!(requests[0].input["memories"], json!([]));
+    for (load, request) in loads.iter().zip(&requests).skip(1) {
+        assert_eq!(answer(load)["outcome"], "block");
+        assert_eq!(
+            request.input["memories"][0]["digest"],
+            answer(load)["digest"]
+        );
+        let messages = request.input["messages"].to_string();
+        assert!(!messages.contains("<memory"), "{messages}");
+    }
+    assert_ne!(answer(loads[1])["digest"], answer(loads[2])["digest"]);
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn an_unchanged_snapshot_costs_a_digest_and_no_text_is_recorded() {
+    let bed = Bed::new().await;
+    let _worker = Worker::serving(&bed, &turns()).await;
+    bed.put("acme/main", "MEMORY.md", "- the marker is OSMIUM\n")
+        .await;
+    let agent = bed.start(bed.input("acme")).await;
+
+    for _ in 0..3 {
+        say(&agent, "hide").await.expect("a reply");
+    }
+    let recorded = history(&agent).await;
+    let loads = activities_of(&recorded, "load_snapshot");
+    let outcomes: Vec<_> = loads
+        .iter()
+        .map(|load| answer(load)["outcome"].clone())
+        .collect();
+    assert_eq!(outcomes, ["block", "unchanged", "unchanged"]);
+    for load in &loads[1..] {
+        assert_eq!(answer(load)["digest"], answer(&loads[0])["digest"]);
+        assert_eq!(
+            load.input["memories"][0]["held_digest"],
+            answer(&loads[0])["digest"]
+        );
+    }
+    assert!(!holds(&recorded, "OSMIUM"), "the history holds the block");
+
+    // What is referred to is what the model sees; and a change is noticed.
+    let seen = say(&agent, "show").await.expect("a reply").text;
+    assert!(seen.contains("OSMIUM"), "{seen}");
+    bed.put("acme/main", "MEMORY.md", "- the marker is RHENIUM\n")
+        .await;
+    let seen = say(&agent, "show").await.expect("a reply").text;
+    assert!(
+        seen.contains("RHENIUM") && !seen.contains("OSMIUM"),
+        "{seen}"
+    );
+    let loads = activities_of(&history(&agent).await, "load_snapshot");
+    assert_eq!(answer(&loads[3])["outcome"], "unchanged");
+    assert_eq!(answer(&loads[4])["outcome"], "block");
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn a_block_that_is_not_kept_any_more_is_loaded_afresh() {
+    let bed = Bed::new().await;
+    let _worker = Worker::serving(&bed, &turns()).await;
+    bed.put("acme/main", "MEMORY.md", "- likes tea\n").await;
+    let agent = bed.start(bed.input("acme")).await;
+
+    let before = say(&agent, "show").await.expect("a reply").text;
+    bed.execute("delete from snapshots").await;
+    let after = say(&agent, "show").await.expect("a reply").text;
+
+    assert!(before.contains("- likes tea"), "{before}");
+    assert_eq!(after, before);
+    let loads = activities_of(&history(&agent).await, "load_snapshot");
+    let outcomes: Vec<_> = loads
+        .iter()
+        .map(|load| answer(load)["outcome"].clone())
+        .collect();
+    assert_eq!(outcomes, ["block", "unchanged", "block"]);
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn several_memories_come_with_one_load_and_are_written_by_their_own_tools() {
+    let bed = Bed::new().await;
+    let _worker = Worker::serving(
+        &bed,
+        &json!([{"prompt": "note", "responses": [
+            {"tool_calls": [{"id": "call_0", "name": "mine_write_memory", "arguments": {"content": "- mine, new"}}]},
+            {"text": "{{memory}}"},
+        ]}]),
+    )
+    .await;
+    bed.put("acme/ours", "MEMORY.md", "- ours\n").await;
+    bed.put("acme/mine", "MEMORY.md", "- mine\n").await;
+    let mut input = bed.input("acme");
+    let memory = |name: &str| MemorySettings {
+        agent_name: name.to_owned(),
+        prefix: name.to_owned(),
+        ..input.memories[0].clone()
+    };
+    input.memories = vec![memory("ours"), memory("mine")];
+    let agent = bed.start(input).await;
+
+    let seen = say(&agent, "note").await.expect("a reply").text;
+
+    for line in ["- ours", "- mine", "- mine, new"] {
+        assert!(seen.contains(line), "{seen}");
+    }
+    let loads = activities_of(&history(&agent).await, "load_snapshot");
+    assert_eq!(loads.len(), 2, "one for each model request");
+    assert_eq!(
+        loads[0].result()["snapshots"].as_array().map(Vec::len),
+        Some(2)
+    );
+    let ours = bed.note("acme/ours", "MEMORY.md").await;
+    let mine = bed.note("acme/mine", "MEMORY.md").await;
+    assert_eq!(ours.as_deref(), Some("- ours\n"));
+    assert_eq!(mine.as_deref(), Some("- mine\n- mine, new\n"));
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn without_injection_nothing_is_loaded_and_the_tools_still_reach_the_memory() {
+    let bed = Bed::new().await;
+    let _worker = Worker::serving(
+        &bed,
+        &json!([{"prompt": "look", "responses": [
+            {"tool_calls": [{"id": "call_0", "name": "read_memory", "arguments": {"file": "MEMORY.md"}}]},
+            {"text": "block <{{memory}}>, read <{{last_tool_result}}>"},
+        ]}]),
+    )
+    .await;
+    bed.put("acme/main", "MEMORY.md", "- likes tea\n").await;
+    let mut input = bed.input("acme");
+    input.memories[0].inject_memory = false;
+    let agent = bed.start(input).await;
+
+    let reply = say(&agent, "look").await.expect("a reply");
+
+    assert_eq!(reply.text, "block <>, read <- likes tea\n>");
+    let history = history(&agent).await;
+    assert_eq!(activities_of(&history, "load_snapshot").len(), 0);
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn memory_activities_run_on_the_workflows_own_queue_where_the_settings_say_so() {
+    let bed = Bed::new().await;
+    let _worker = Worker::start(
+        &bed,
+        WorkerOptions {
+            script: Some(bed.script(&turns())),
+            queues: Some("workflows"),
+            ..WorkerOptions::default()
+        },
+    )
+    .await;
+    bed.put("acme/main", "MEMORY.md", "- likes tea\n").await;
+    let mut input = bed.input("acme");
+    input.memories[0].activities.queue = ActivityQueue::Workflow;
+    let agent = bed.start(input).await;
+
+    let reply = say(&agent, "show").await.expect("a reply");
+
+    assert!(reply.text.contains("- likes tea"), "{reply:?}");
+    bed.finish().await;
+}

@@ -1,0 +1,241 @@
+//! Workers: several of them, their ends, and what the next one finds.
+
+use std::{collections::HashSet, time::Duration};
+
+use serde_json::{Value, json};
+use temporalio_client::{grpc::WorkflowService as _, tonic::IntoRequest as _};
+use temporalio_common::protos::temporal::api::{
+    common::v1::WorkflowExecution, workflowservice::v1::ResetStickyTaskQueueRequest,
+};
+
+use crate::support::{
+    Agent, Bed, Proxy, Worker, WorkerOptions, activities, activities_of, begin, history, payload,
+    reply, say, state, tasks_timed_out,
+};
+
+/// Turns that add a line and show the memory.
+fn turns() -> Value {
+    let write = |line: &str| {
+        json!({"prompt": line, "responses": [
+            {"tool_calls": [{"id": "call_0", "name": "write_memory", "arguments": {"content": line}}]},
+            {"text": "{{memory}}"},
+        ]})
+    };
+    json!([write("alpha"), write("beta")])
+}
+
+#[tokio::test]
+async fn a_conversation_goes_on_with_a_worker_that_has_never_seen_it() {
+    let bed = Bed::new().await;
+    let mut first = Worker::serving(&bed, &turns()).await;
+    let agent = bed.start(bed.input("acme")).await;
+    say(&agent, "alpha").await.expect("a reply");
+    first.kill();
+
+    let second = Worker::serving(&bed, &turns()).await;
+    forget_worker(&bed, &agent).await;
+    let reply = say(&agent, "beta").await.expect("a reply");
+
+    assert!(reply.text.contains("alpha\nbeta"), "{reply:?}");
+    assert_eq!(state(&agent).await.turns, 2);
+    let workers: Vec<_> = activities(&history(&agent).await)
+        .into_iter()
+        .map(|activity| activity.worker)
+        .collect();
+    assert_eq!(
+        workers.iter().filter(|w| **w == identity(&first)).count(),
+        5
+    );
+    assert_eq!(
+        workers.iter().filter(|w| **w == identity(&second)).count(),
+        5
+    );
+    let receipts = bed.receipts("acme/main").await;
+    assert_eq!(receipts.len(), 2, "{receipts:?}");
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn two_workers_share_the_load() {
+    let bed = Bed::new().await;
+    let config = bed.config("[worker]\nactivity_slots = 1\n");
+    let script = bed.script(&turns());
+    let options = || WorkerOptions {
+        script: Some(script.clone()),
+        environment: vec![("NOTEKEEPER_CONFIG", config.clone())],
+        ..WorkerOptions::default()
+    };
+    let (one, two) = futures::future::join(
+        Worker::start(&bed, options()),
+        Worker::start(&bed, options()),
+    )
+    .await;
+    let agents = [
+        bed.start(bed.input("acme")).await,
+        bed.start(bed.input("umbrella")).await,
+    ];
+
+    // Each worker has one slot: both writes are under way only if each has taken one.
+    let mut lock = bed.lock_notes().await;
+    let pending = [
+        begin(&agents[0], "alpha").await,
+        begin(&agents[1], "alpha").await,
+    ];
+    lock.held_up(2).await;
+    lock.release().await;
+    for pending in pending {
+        assert!(
+            reply(pending)
+                .await
+                .expect("a reply")
+                .text
+                .contains("alpha")
+        );
+    }
+
+    let mut workers = HashSet::new();
+    for agent in &agents {
+        workers.insert(
+            activities_of(&history(agent).await, "write_memory")[0]
+                .worker
+                .clone(),
+        );
+    }
+    assert_eq!(workers, HashSet::from([identity(&one), identity(&two)]));
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn a_stopped_worker_finishes_what_it_does_and_another_goes_on() {
+    let bed = Bed::new().await;
+    let mut first = Worker::serving(&bed, &turns()).await;
+    let agent = bed.start(bed.input("acme")).await;
+    let mut lock = bed.lock_notes().await;
+    let turn = begin(&agent, "alpha").await;
+    lock.held_up(1).await;
+
+    first.terminate();
+    first.wait_until_logged("stopping", 1).await;
+    let second = Worker::serving(&bed, &turns()).await;
+    lock.release().await;
+
+    assert_eq!(first.ended().await.code(), Some(0));
+    first.wait_until_logged("worker has drained", 2).await;
+    let reply = reply(turn).await.expect("a reply");
+    assert!(reply.text.contains("alpha"), "{reply:?}");
+    let history = history(&agent).await;
+    let write = activities_of(&history, "write_memory").remove(0);
+    assert_eq!((write.attempt, write.worker), (1, identity(&first)));
+    assert_eq!(
+        write.outcome.expect("a result").expect("no failure")["replayed"],
+        false
+    );
+    // No workflow task went to the worker that was about to end, to be missed for ten seconds.
+    assert_eq!(tasks_timed_out(&history), 0);
+    let last = activities_of(&history, "call_model").remove(1);
+    assert_eq!((last.attempt, last.worker), (1, identity(&second)));
+    assert_eq!(
+        bed.note("acme/main", "MEMORY.md").await.as_deref(),
+        Some("alpha\n")
+    );
+    bed.finish().await;
+}
+
+/// Asks a worker to stop, and checks that it does so cleanly within 2 s.
+async fn stop_at_once(worker: &mut Worker) {
+    worker.terminate();
+    let asked = tokio::time::Instant::now();
+    let status = worker.ended().await;
+    let took = asked.elapsed();
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    assert_eq!(status.code(), Some(0));
+}
+
+#[tokio::test]
+async fn an_idle_worker_whose_servers_went_away_stops_at_once_when_asked() {
+    let bed = Bed::new().await;
+    let temporal = Proxy::start(bed.temporal_address.clone()).await;
+    let database = Proxy::start(Proxy::target(&bed.database_url)).await;
+    let read = json!({"scope": {"namespace": "acme"}, "file": "none"});
+    for vanish in [Proxy::cut, Proxy::fall_silent] {
+        for queues in ["memory", "memory,workflows"] {
+            let options = WorkerOptions {
+                database_url: Some(database.url(&bed.database_url)),
+                queues: Some(queues),
+                environment: vec![("TEMPORAL_ADDRESS", temporal.address())],
+                ..WorkerOptions::default()
+            };
+            let mut worker = Worker::start(&bed, options).await;
+            // It has done something, so it holds connections.
+            bed.call("read_memory", &read).await.result();
+
+            vanish(&temporal);
+            vanish(&database);
+            stop_at_once(&mut worker).await;
+            temporal.mend();
+            database.mend();
+        }
+    }
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn a_worker_that_cannot_report_what_it_does_stops_at_once_and_another_does_it_once() {
+    let bed = Bed::new().await;
+    let temporal = Proxy::start(bed.temporal_address.clone()).await;
+    let options = WorkerOptions {
+        queues: Some("memory"),
+        environment: vec![("TEMPORAL_ADDRESS", temporal.address())],
+        ..WorkerOptions::default()
+    };
+    let mut first = Worker::start(&bed, options).await;
+    let mut lock = bed.lock_notes().await;
+    let write = json!({"scope": {"namespace": "acme"}, "content": "alpha"});
+    let call = bed.start_call("write_memory", vec![payload(&write)]).await;
+    lock.held_up(1).await;
+
+    temporal.cut();
+    stop_at_once(&mut first).await;
+    first.wait_until_logged("stopped without Temporal", 1).await;
+    // The database goes on with what it was asked, and the next attempt finds it done.
+    lock.release().await;
+    let options = WorkerOptions {
+        queues: Some("memory"),
+        ..WorkerOptions::default()
+    };
+    let _second = Worker::start(&bed, options).await;
+    let called = call.end().await;
+
+    assert_eq!(
+        (called.attempts, &called.result()["status"]),
+        (2, &json!("created"))
+    );
+    assert_eq!(
+        bed.note("acme/main", "MEMORY.md").await.as_deref(),
+        Some("alpha\n")
+    );
+    assert_eq!(bed.receipts("acme/main").await.len(), 1);
+    bed.finish().await;
+}
+
+/// The name under which a worker process appears in histories.
+fn identity(worker: &Worker) -> String {
+    format!("notekeeper@{}", worker.id())
+}
+
+/// Has the server forget which worker knows the conversation, as it does by itself after 10 s
+/// without an answer.
+async fn forget_worker(bed: &Bed, agent: &Agent) {
+    let request = ResetStickyTaskQueueRequest {
+        namespace: bed.temporal_namespace.clone(),
+        execution: Some(WorkflowExecution {
+            workflow_id: agent.info().workflow_id.clone(),
+            run_id: String::new(),
+        }),
+    };
+    let mut client = bed.client.clone();
+    client
+        .reset_sticky_task_queue(request.into_request())
+        .await
+        .expect("reset the sticky queue");
+}

@@ -1,0 +1,157 @@
+//! Reading histories: which activities ran, what came of them, and what is said outside payloads.
+
+use prost::Message as _;
+use serde_json::Value;
+use temporalio_common::protos::temporal::api::{
+    common::v1::{Payload, Payloads},
+    failure::v1::Failure,
+    history::v1::{History, history_event::Attributes},
+};
+
+/// One activity of a history.
+#[derive(Debug, Clone)]
+pub(crate) struct Activity {
+    pub(crate) id: String,
+    /// Activity type.
+    pub(crate) name: String,
+    /// Its only argument.
+    pub(crate) input: Value,
+    /// Event that scheduled it.
+    pub(crate) scheduled: i64,
+    /// The completed workflow task that asked for it.
+    pub(crate) decided: i64,
+    /// Attempt that came to the outcome; 0 while none is recorded.
+    pub(crate) attempt: i32,
+    /// Worker that ran that attempt.
+    pub(crate) worker: String,
+    /// Result or failure; `None` while it is open.
+    pub(crate) outcome: Option<Result<Value, Failure>>,
+}
+
+impl Activity {
+    /// The result of one that succeeded.
+    pub(crate) fn result(&self) -> &Value {
+        match &self.outcome {
+            Some(Ok(value)) => value,
+            other => panic!("`{}` came to {other:?}", self.name),
+        }
+    }
+}
+
+/// The activities in the order in which they were scheduled.
+pub(crate) fn activities(history: &History) -> Vec<Activity> {
+    let mut activities: Vec<Activity> = Vec::new();
+    for event in &history.events {
+        match &event.attributes {
+            Some(Attributes::ActivityTaskScheduledEventAttributes(a)) => {
+                activities.push(Activity {
+                    id: a.activity_id.clone(),
+                    name: a.activity_type.clone().expect("an activity type").name,
+                    input: only(a.input.as_ref()),
+                    scheduled: event.event_id,
+                    decided: a.workflow_task_completed_event_id,
+                    attempt: 0,
+                    worker: String::new(),
+                    outcome: None,
+                })
+            }
+            Some(Attributes::ActivityTaskStartedEventAttributes(a)) => {
+                let activity = find(&mut activities, a.scheduled_event_id);
+                activity.attempt = a.attempt;
+                activity.worker.clone_from(&a.identity);
+            }
+            Some(Attributes::ActivityTaskCompletedEventAttributes(a)) => {
+                let activity = find(&mut activities, a.scheduled_event_id);
+                activity.outcome = Some(Ok(only(a.result.as_ref())));
+            }
+            Some(Attributes::ActivityTaskFailedEventAttributes(a)) => {
+                let activity = find(&mut activities, a.scheduled_event_id);
+                activity.outcome = Some(Err(a.failure.clone().expect("a failure")));
+            }
+            Some(Attributes::ActivityTaskTimedOutEventAttributes(a)) => {
+                let activity = find(&mut activities, a.scheduled_event_id);
+                activity.outcome = Some(Err(a.failure.clone().expect("a failure")));
+            }
+            _ => {}
+        }
+    }
+    activities
+}
+
+fn find(activities: &mut [Activity], scheduled: i64) -> &mut Activity {
+    activities
+        .iter_mut()
+        .find(|activity| activity.scheduled == scheduled)
+        .expect("a scheduled activity")
+}
+
+/// Those of one type.
+pub(crate) fn activities_of(history: &History, name: &str) -> Vec<Activity> {
+    let mut activities = activities(history);
+    activities.retain(|activity| activity.name == name);
+    activities
+}
+
+/// How many events satisfy `is`.
+fn count(history: &History, is: impl Fn(&Attributes) -> bool) -> usize {
+    let attributes = history.events.iter().filter_map(|e| e.attributes.as_ref());
+    attributes.filter(|attributes| is(attributes)).count()
+}
+
+/// Workflow tasks that a worker took and never answered.
+pub(crate) fn tasks_timed_out(history: &History) -> usize {
+    count(history, |attributes| {
+        matches!(
+            attributes,
+            Attributes::WorkflowTaskTimedOutEventAttributes(_)
+        )
+    })
+}
+
+/// Updates that the workflow took.
+pub(crate) fn updates_accepted(history: &History) -> usize {
+    count(history, |attributes| {
+        matches!(
+            attributes,
+            Attributes::WorkflowExecutionUpdateAcceptedEventAttributes(_)
+        )
+    })
+}
+
+/// Whether the history holds the text anywhere, payloads included.
+pub(crate) fn holds(history: &History, text: &str) -> bool {
+    let bytes = history.encode_to_vec();
+    bytes
+        .windows(text.len())
+        .any(|window| window == text.as_bytes())
+}
+
+/// Everything that a history holds outside payloads: failures, ids, names, headers' keys.
+pub(crate) fn outside_payloads(history: &History) -> String {
+    let mut value = serde_json::to_value(history).expect("a history is JSON");
+    blank_payloads(&mut value);
+    value.to_string()
+}
+
+fn blank_payloads(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            if fields.contains_key("metadata") && fields.contains_key("data") {
+                fields.insert("data".to_owned(), Value::Null);
+            }
+            fields.values_mut().for_each(blank_payloads);
+        }
+        Value::Array(items) => items.iter_mut().for_each(blank_payloads),
+        _ => {}
+    }
+}
+
+/// The JSON of a payload; null for anything else.
+pub(crate) fn json_of(payload: &Payload) -> Value {
+    serde_json::from_slice(&payload.data).unwrap_or_default()
+}
+
+fn only(payloads: Option<&Payloads>) -> Value {
+    let payload = payloads.and_then(|payloads| payloads.payloads.first());
+    payload.map(json_of).unwrap_or_default()
+}

@@ -1,0 +1,190 @@
+//! An application's tools: activities of a worker that runs inside the test.
+
+#![expect(
+    dead_code,
+    reason = "the macro makes a constant of each activity, for workflow code"
+)]
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use notekeeper_workflows::ApplicationTool;
+use serde_json::{Value, json};
+use temporalio_common::error::ApplicationFailure;
+use temporalio_macros::activities;
+use temporalio_sdk::{
+    Runtime, Worker, WorkerOptions,
+    activities::{ActivityContext, ActivityError},
+    runtime::RuntimeOptions,
+};
+use tokio::sync::watch;
+
+use super::{Bed, bed::connect, eventually};
+
+/// The application of a test, with the tools `look_up`, `gate` and `sell_out`.
+pub(crate) struct Application {
+    tools: Tools,
+    task_queue: String,
+    stop: watch::Sender<bool>,
+}
+
+#[derive(Clone)]
+struct Tools {
+    calls: Arc<Mutex<Vec<(&'static str, Value)>>>,
+    gate: watch::Sender<bool>,
+}
+
+#[activities]
+impl Tools {
+    /// Answers with what it got.
+    #[activity(name = "look_up")]
+    async fn look_up(
+        self: Arc<Self>,
+        _context: ActivityContext,
+        input: Value,
+    ) -> Result<Value, ActivityError> {
+        self.note("look_up", &input);
+        Ok(json!({"got": input}))
+    }
+
+    /// Ends when the test opens the gate.
+    #[activity(name = "gate")]
+    async fn gate(
+        self: Arc<Self>,
+        _context: ActivityContext,
+        input: Value,
+    ) -> Result<String, ActivityError> {
+        self.note("gate", &input);
+        let mut open = self.gate.subscribe();
+        // `self` holds a sender, so the channel can't close under the wait.
+        let _ = open.wait_for(|open| *open).await;
+        Ok("passed".to_owned())
+    }
+
+    /// Fails for good, in the application's own way.
+    #[activity(name = "sell_out")]
+    async fn sell_out(
+        self: Arc<Self>,
+        _context: ActivityContext,
+        input: Value,
+    ) -> Result<String, ActivityError> {
+        self.note("sell_out", &input);
+        let failure = ApplicationFailure::builder("nothing is left")
+            .type_name("OutOfStock".to_owned())
+            .non_retryable(true)
+            .build();
+        Err(failure.into())
+    }
+}
+
+impl Tools {
+    fn note(&self, tool: &'static str, input: &Value) {
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        calls.push((tool, input.clone()));
+    }
+}
+
+impl Application {
+    /// Starts the application's worker on a queue of its own.
+    pub(crate) fn start(bed: &Bed) -> Self {
+        let application = Self {
+            tools: Tools {
+                calls: Arc::default(),
+                gate: watch::Sender::new(false),
+            },
+            task_queue: format!("{}-application", bed.task_queue),
+            stop: watch::Sender::new(false),
+        };
+        let (address, namespace) = (bed.temporal_address.clone(), bed.temporal_namespace.clone());
+        let (tools, queue) = (application.tools.clone(), application.task_queue.clone());
+        let stop = application.stop.subscribe();
+        // A thread and a runtime of its own: a worker's future can't be sent to another thread.
+        thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
+            runtime
+                .expect("a runtime")
+                .block_on(serve(&address, &namespace, &queue, tools, stop));
+        });
+        application
+    }
+
+    /// One of its tools, for an agent's input.
+    pub(crate) fn tool(&self, name: &str) -> ApplicationTool {
+        ApplicationTool {
+            name: name.to_owned(),
+            description: format!("The tool `{name}`."),
+            parameters: json!({"type": "object"}),
+            kind: None,
+            activity: name.to_owned(),
+            task_queue: Some(self.task_queue.clone()),
+            start_to_close_ms: 30_000,
+            schedule_to_close_ms: 30_000,
+        }
+    }
+
+    /// All its tools.
+    pub(crate) fn tools(&self) -> Vec<ApplicationTool> {
+        ["look_up", "gate", "sell_out"]
+            .map(|name| self.tool(name))
+            .into()
+    }
+
+    /// What a tool got, call by call.
+    pub(crate) fn calls(&self, tool: &str) -> Vec<Value> {
+        let calls = self
+            .tools
+            .calls
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let of_tool = calls.iter().filter(|(name, _)| *name == tool);
+        of_tool.map(|(_, input)| input.clone()).collect()
+    }
+
+    /// Waits until so many calls stand at the gate, or went through.
+    pub(crate) async fn at_the_gate(&self, calls: usize) {
+        eventually(&format!("{calls} calls are at the gate"), || async {
+            (self.calls("gate").len() >= calls).then_some(())
+        })
+        .await;
+    }
+
+    /// Lets all through, now and later.
+    pub(crate) fn open_the_gate(&self) {
+        self.tools.gate.send_replace(true);
+    }
+}
+
+impl Drop for Application {
+    fn drop(&mut self) {
+        self.tools.gate.send_replace(true);
+        self.stop.send_replace(true);
+    }
+}
+
+async fn serve(
+    address: &str,
+    namespace: &str,
+    task_queue: &str,
+    tools: Tools,
+    mut stop: watch::Receiver<bool>,
+) {
+    let client = connect(address, namespace).await;
+    let options = RuntimeOptions::builder().build().expect("runtime options");
+    let runtime = Runtime::from_current_tokio(options).expect("a runtime");
+    let worker_options = WorkerOptions::new(task_queue)
+        .graceful_shutdown_period(Duration::from_millis(100))
+        .register_activities(tools)
+        .build();
+    let mut worker = Worker::new(&runtime, client, worker_options).expect("a worker");
+    let shut_down = worker.shutdown_handle();
+    tokio::spawn(async move {
+        let _ = stop.wait_for(|stop| *stop).await;
+        shut_down();
+    });
+    worker.run().await.expect("the application's worker");
+}
