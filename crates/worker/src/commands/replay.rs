@@ -1,53 +1,79 @@
 //! `notekeeper replay`: replay recorded histories.
 
-use std::process::ExitCode;
+use std::{
+    io::{Write as _, stdout},
+    path::Path,
+    process::ExitCode,
+};
 
-use anyhow::bail;
+use anyhow::Context as _;
 
 use crate::{
     cli::ReplayArgs,
     histories::{ReplayOutcome, checks_identity, find_histories, load_history, replay_history},
 };
 
+/// How many files came to what.
+#[derive(Default)]
+struct Tally {
+    replayed: usize,
+    refused: usize,
+    unreadable: usize,
+}
+
 pub(crate) fn run(args: ReplayArgs) -> anyhow::Result<ExitCode> {
     let files = find_histories(&args.paths)?;
-    if files.is_empty() {
-        bail!(
-            "there are no history files (`.json`, `.pb`, `.bin`, `.binpb`) in the given directories"
-        );
-    }
     super::block_on(async {
-        let mut refused = 0;
+        let mut tally = Tally::default();
         for file in &files {
-            let history = match load_history(file) {
-                Ok(history) => history,
-                Err(error) => {
-                    refused += 1;
-                    println!("unreadable  {}: {error}", file.display());
-                    continue;
-                }
-            };
-            let events = history.events.len();
-            let checked = checks_identity(&history);
-            match replay_history(history).await {
-                ReplayOutcome::Replayed if checked => {
-                    println!("replayed    {} ({events} events)", file.display());
-                }
-                ReplayOutcome::Replayed => println!(
-                    "replayed    {} ({events} events; recorded without checks of activity ids)",
-                    file.display()
-                ),
-                ReplayOutcome::Refused(why) => {
-                    refused += 1;
-                    println!("refused     {}: {why}", file.display());
-                }
-            }
+            say(&report(file, &mut tally).await)?;
         }
-        println!("{} replayed, {refused} refused", files.len() - refused);
-        Ok(if refused == 0 {
+        let Tally {
+            replayed,
+            refused,
+            unreadable,
+        } = tally;
+        say(&format!(
+            "{replayed} replayed, {refused} refused, {unreadable} unreadable"
+        ))?;
+        Ok(if refused + unreadable == 0 {
             ExitCode::SUCCESS
         } else {
             ExitCode::FAILURE
         })
     })
+}
+
+/// Prints a line. Whoever reads may have gone: that is an error and no panic.
+fn say(line: &str) -> anyhow::Result<()> {
+    writeln!(stdout(), "{line}").context("can't write the report")
+}
+
+/// Replays one file and says in one line what came of it.
+async fn report(file: &Path, tally: &mut Tally) -> String {
+    let name = file.display();
+    let history = match load_history(file) {
+        Ok(history) => history,
+        Err(error) => {
+            tally.unreadable += 1;
+            return format!("unreadable  {name}: {error}");
+        }
+    };
+    let events = history.events.len();
+    let checked = checks_identity(&history);
+    match replay_history(history).await {
+        ReplayOutcome::Replayed => {
+            tally.replayed += 1;
+            let unchecked = if checked {
+                ""
+            } else {
+                "; recorded by an SDK that doesn't compare ids and types of activities"
+            };
+            format!("replayed    {name} ({events} events{unchecked})")
+        }
+        ReplayOutcome::Refused(why) => {
+            tally.refused += 1;
+            format!("refused     {name}: {why}")
+        }
+    }
 }
