@@ -21,7 +21,7 @@ RUN_TESTS = $(CARGO) $(if $(NEXTEST),nextest run,test --no-fail-fast) $(FEATURES
 BUILT = $(shell $(CARGO) metadata --no-deps --format-version 1 | $(PYTHON) -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')
 
 # What `make record` runs, and with what arguments: one at a time, because some wait for a moment
-# between two events. RECORD_ARGS="killed_worker …" records one history alone.
+# between two events. RECORD_ARGS="record::killed_worker --ignored" records that history alone.
 RECORD_TEST ?= e2e
 RECORD_ARGS ?= record:: --ignored --nocapture --test-threads=1
 

@@ -1,0 +1,614 @@
+//! Recording the histories of the replay tests: real conversations on real servers.
+//!
+//! `make record` runs what is ignored here and writes the files under `tests/replay/histories`.
+//! Without it the same code can be run, and what it records is thrown away.
+
+mod hosted;
+#[path = "../replay/note_taker.rs"]
+mod note_taker;
+mod recorder;
+mod weather;
+
+use std::path::PathBuf;
+
+use notekeeper_contract::WriteMemoryInput;
+use notekeeper_domain::{Fingerprint, NoteName, Operation, OperationId, Scope};
+use notekeeper_store::{Expected, NoteStore as _};
+use notekeeper_workflows::{AgentInput, ApplicationTool};
+use serde_json::{Value, json};
+use temporalio_client::{
+    WorkflowDescribeOptions, WorkflowExecutionInfo, WorkflowFetchHistoryOptions,
+    WorkflowGetResultOptions, WorkflowStartOptions, tonic::IntoRequest as _,
+};
+use temporalio_common::protos::temporal::api::{
+    common::v1::WorkflowExecution,
+    history::v1::{
+        ActivityTaskScheduledEventAttributes, History, HistoryEvent, history_event::Attributes,
+    },
+    workflowservice::v1::ResetWorkflowExecutionRequest,
+};
+
+use crate::support::{
+    Agent, Bed, Worker, WorkerOptions, close, eventually, failure_type, history, say, state,
+    transcript,
+};
+use hosted::Hosted;
+use note_taker::{Minutes, NoteTaker, Noted};
+use recorder::{Form, Recorder};
+use weather::Weather;
+
+/// Where the conversations here take place.
+const NAMESPACE: &str = "recorded/acme";
+
+/// The scope of these conversations, in its path form.
+const SCOPE: &str = "recorded/acme/main";
+
+#[tokio::test]
+async fn a_conversation_recorded_now_replays() {
+    record_tool_calls(&Recorder::discarding()).await;
+}
+
+#[tokio::test]
+#[ignore = "writes files: `make record`"]
+async fn tool_calls() {
+    record_tool_calls(&Recorder::of("agent_workflow")).await;
+}
+
+/// All four tools, two calls in one response, and a refusal.
+async fn record_tool_calls(recorder: &Recorder) {
+    let bed = Bed::new().await;
+    let _worker = worker(
+        &bed,
+        &json!([
+            turn(
+                "I like tea, sencha most of all.",
+                [
+                    calls([
+                        call("write_memory", json!({"content": "- likes tea"})),
+                        call(
+                            "write_memory",
+                            json!({"content": "- sencha", "file": "teas"})
+                        ),
+                    ]),
+                    text("Noted."),
+                ]
+            ),
+            turn(
+                "Which teas do I like?",
+                [
+                    calls([call("search_memory", json!({"query": "tea"}))]),
+                    calls([call("read_memory", json!({"file": "teas"}))]),
+                    text("{{last_tool_result}}"),
+                ]
+            ),
+            turn(
+                "Forget all of it.",
+                [
+                    calls([
+                        call("delete_memory", json!({"file": "teas"})),
+                        call("delete_memory", json!({"file": "MEMORY.md"})),
+                    ]),
+                    text("{{last_tool_result}}"),
+                ]
+            ),
+        ]),
+    )
+    .await;
+    let agent = bed.start(input(&bed)).await;
+
+    expect(&agent, "I like tea, sencha most of all.", "Noted.").await;
+    expect(&agent, "Which teas do I like?", "- sencha").await;
+    say(&agent, "Forget all of it.").await.expect("a reply");
+
+    assert_eq!(bed.note(SCOPE, "teas.md").await, None);
+    assert!(
+        bed.note(SCOPE, "MEMORY.md").await.is_some(),
+        "it is protected"
+    );
+    let history = closed(&agent).await;
+    recorder
+        .write_agent("tool_calls", Form::Binary, &history)
+        .await;
+    bed.finish().await;
+}
+
+/// A block, the same block again, and another one after somebody else changed the note.
+#[tokio::test]
+#[ignore = "writes files: `make record`"]
+async fn unchanged_and_changed_snapshots() {
+    let bed = Bed::new().await;
+    let _worker = worker(
+        &bed,
+        &json!([turn("What do you see?", [text("{{memory}}")])]),
+    )
+    .await;
+    bed.put(SCOPE, "MEMORY.md", "- likes tea\n").await;
+    let agent = bed.start(input(&bed)).await;
+
+    expect(&agent, "What do you see?", "- likes tea").await;
+    expect(&agent, "What do you see?", "- likes tea").await;
+    bed.put(SCOPE, "MEMORY.md", "- likes coffee\n").await;
+    expect(&agent, "What do you see?", "- likes coffee").await;
+
+    let history = closed(&agent).await;
+    let recorder = Recorder::of("agent_workflow");
+    recorder
+        .write_agent("unchanged_and_changed_snapshots", Form::Json, &history)
+        .await;
+    bed.finish().await;
+}
+
+/// The store fails for as long as a snapshot load may take, and the conversation goes on; with the
+/// next worker the store is back.
+#[tokio::test]
+#[ignore = "writes files: `make record`"]
+async fn store_failure_ignored() {
+    let bed = Bed::new().await;
+    let turns = json!([turn("What do you see?", [text("I see: {{memory}}")])]);
+    let options = WorkerOptions {
+        fault: Some("load_snapshot.after_read=fail:1000".to_owned()),
+        script: Some(bed.script(&turns)),
+        ..WorkerOptions::default()
+    };
+    let mut failing = Worker::start(&bed, options).await;
+    bed.put(SCOPE, "MEMORY.md", "- likes tea\n").await;
+    let mut input = input(&bed);
+    input.memories[0].activities.snapshot_give_up_ms = 2_000;
+    let agent = bed.start(input).await;
+
+    let without = say(&agent, "What do you see?").await.expect("a reply");
+    failing.terminate();
+    failing.ended().await;
+    let _worker = worker(&bed, &turns).await;
+    expect(&agent, "What do you see?", "- likes tea").await;
+
+    assert_eq!(without.text, "I see: ");
+    assert_eq!(without.skipped.len(), 1);
+    assert_eq!(state(&agent).await.skipped_snapshots, 1);
+    let history = closed(&agent).await;
+    let recorder = Recorder::of("agent_workflow");
+    recorder
+        .write_agent("store_failure_ignored", Form::Json, &history)
+        .await;
+    bed.finish().await;
+}
+
+/// Both runs: the one that continues as new, and the one that it continues as. The model gives
+/// the same call id in each.
+#[tokio::test]
+#[ignore = "writes files: `make record`"]
+async fn continue_as_new() {
+    let bed = Bed::new().await;
+    let _worker = worker(
+        &bed,
+        &json!([
+            turn(
+                "Note this.",
+                [
+                    calls([call("write_memory", json!({"content": "- again"}))]),
+                    text("Noted."),
+                ]
+            ),
+            turn("Go on.", [text("Yes.")]),
+        ]),
+    )
+    .await;
+    let mut input = input(&bed);
+    input.continue_as_new_events = Some(100);
+    let agent = bed.start(input).await;
+    let first_run = run_id(&agent).await;
+
+    expect(&agent, "Note this.", "Noted.").await;
+    while run_history(&bed, &agent, &first_run).await.events.len() < 100 {
+        expect(&agent, "Go on.", "Yes.").await;
+    }
+    eventually("the conversation has continued as a new run", async || {
+        let new_run = run_id(&agent).await != first_run;
+        (new_run && history(&agent).await.events.len() >= 4).then_some(())
+    })
+    .await;
+    expect(&agent, "Note this.", "Noted.").await;
+
+    assert_eq!(
+        bed.note(SCOPE, "MEMORY.md").await.as_deref(),
+        Some("- again\n- again\n")
+    );
+    let after = closed(&agent).await;
+    let before = run_history(&bed, &agent, &first_run).await;
+    let recorder = Recorder::of("agent_workflow");
+    recorder
+        .write_agent("continue_as_new_before", Form::Binary, &before)
+        .await;
+    recorder
+        .write_agent("continue_as_new_after", Form::Binary, &after)
+        .await;
+    bed.finish().await;
+}
+
+/// A tool of the application, once with a result and once with a final failure.
+#[tokio::test]
+#[ignore = "writes files: `make record`"]
+async fn application_tool() {
+    let bed = Bed::new().await;
+    let _worker = worker(
+        &bed,
+        &json!([
+            turn(
+                "How is the weather in Kyoto?",
+                [
+                    calls([call("look_up_weather", json!({"city": "Kyoto"}))]),
+                    text("{{last_tool_result}}"),
+                ]
+            ),
+            turn(
+                "And in Atlantis?",
+                [
+                    calls([call("look_up_weather", json!({"city": "Atlantis"}))]),
+                    text("never said"),
+                ]
+            ),
+            turn("Thanks.", [text("You are welcome.")]),
+        ]),
+    )
+    .await;
+    let task_queue = format!("{}-weather", bed.task_queue);
+    let options = temporalio_sdk::WorkerOptions::new(task_queue.as_str())
+        .register_activities(Weather)
+        .build();
+    let weather = Hosted::start(bed.client.clone(), options).await;
+    let mut input = input(&bed);
+    input.tools.push(ApplicationTool {
+        name: "look_up_weather".to_owned(),
+        description: "Says how the weather is in a city.".to_owned(),
+        parameters: json!({"type": "object", "properties": {"city": {"type": "string"}}}),
+        kind: None,
+        activity: "look_up_weather".to_owned(),
+        task_queue: Some(task_queue),
+        start_to_close_ms: 5_000,
+        schedule_to_close_ms: 10_000,
+    });
+    let agent = bed.start(input).await;
+
+    expect(&agent, "How is the weather in Kyoto?", "sunny").await;
+    let failure = say(&agent, "And in Atlantis?").await.expect_err("no reply");
+    expect(&agent, "Thanks.", "You are welcome.").await;
+
+    assert_eq!(failure_type(&failure), "NoSuchCity");
+    let history = closed(&agent).await;
+    let recorder = Recorder::of("agent_workflow");
+    recorder
+        .write_agent("application_tool", Form::Json, &history)
+        .await;
+    weather.stop().await;
+    bed.finish().await;
+}
+
+/// Somebody uses the id of a call for another change while the call is being retried.
+#[tokio::test]
+#[ignore = "writes files: `make record`"]
+async fn operation_conflict_survived() {
+    let bed = Bed::new().await;
+    let turns = json!([turn(
+        "I like tea.",
+        [
+            calls([call("write_memory", json!({"content": "- likes tea"}))]),
+            text("{{last_tool_result}}"),
+        ]
+    )]);
+    let options = WorkerOptions {
+        // Attempts at 0, 200, 600 and 1,400 ms fail.
+        fault: Some("write_memory.before_commit=fail:4".to_owned()),
+        script: Some(bed.script(&turns)),
+        ..WorkerOptions::default()
+    };
+    let _worker = Worker::start(&bed, options).await;
+    let agent = bed.start(input(&bed)).await;
+
+    let taken = async {
+        let write = eventually("the call is scheduled", async || {
+            scheduled(&history(&agent).await, "write_memory").pop()
+        })
+        .await;
+        use_elsewhere(&bed, &argument::<WriteMemoryInput>(&write)).await;
+    };
+    let (reply, ()) = tokio::join!(say(&agent, "I like tea."), taken);
+
+    let told = reply.expect("a reply").text;
+    assert!(told.contains("already used for another change"), "{told}");
+    assert_eq!(
+        bed.note(SCOPE, "MEMORY.md").await.as_deref(),
+        Some("elsewhere")
+    );
+    assert_eq!(state(&agent).await.turns, 1);
+    let history = closed(&agent).await;
+    let recorder = Recorder::of("agent_workflow");
+    recorder
+        .write_agent("operation_conflict_survived", Form::Json, &history)
+        .await;
+    bed.finish().await;
+}
+
+/// The worker dies between the store's commit and the activity's completion.
+#[tokio::test]
+#[ignore = "writes files: `make record`"]
+async fn killed_worker() {
+    let bed = Bed::new().await;
+    let script = bed.script(&json!([turn(
+        "I like tea.",
+        [
+            calls([call("write_memory", json!({"content": "- likes tea"}))]),
+            text("{{last_tool_result}}"),
+        ]
+    )]));
+    let fault = format!(
+        "write_memory.after_commit=kill-once:{}",
+        bed.path("killed").display()
+    );
+    let options = |fault: Option<String>, script: PathBuf| WorkerOptions {
+        fault,
+        script: Some(script),
+        ..WorkerOptions::default()
+    };
+    let mut doomed = Worker::start(&bed, options(Some(fault), script.clone())).await;
+    let mut input = input(&bed);
+    input.memories[0].activities.start_to_close_ms = 2_000;
+    let agent = bed.start(input).await;
+
+    let replaced = async {
+        doomed.ended().await;
+        Worker::start(&bed, options(None, script)).await
+    };
+    let (reply, _worker) = tokio::join!(say(&agent, "I like tea."), replaced);
+
+    let told = reply.expect("a reply").text;
+    assert!(told.contains("\"replayed\":true"), "{told}");
+    assert_eq!(
+        bed.note(SCOPE, "MEMORY.md").await.as_deref(),
+        Some("- likes tea\n")
+    );
+    let history = closed(&agent).await;
+    let recorder = Recorder::of("agent_workflow");
+    recorder
+        .write_agent("killed_worker", Form::Json, &history)
+        .await;
+    bed.finish().await;
+}
+
+/// A run that is reset to where the model had answered, and the run that carries on from there.
+#[tokio::test]
+#[ignore = "writes files: `make record`"]
+async fn reset_after_the_answer() {
+    let bed = Bed::new().await;
+    let _worker = worker(
+        &bed,
+        &json!([turn(
+            "I like tea.",
+            [
+                calls([call("write_memory", json!({"content": "- likes tea"}))]),
+                text("{{last_tool_result}}"),
+            ]
+        )]),
+    )
+    .await;
+    let agent = bed.start(input(&bed)).await;
+    let first_run = run_id(&agent).await;
+    say(&agent, "I like tea.").await.expect("a reply");
+    let before = run_history(&bed, &agent, &first_run).await;
+    let [write] = scheduled_events(&before, "write_memory")[..] else {
+        panic!("there is one write")
+    };
+
+    reset(
+        &bed,
+        &agent,
+        attributes(write).workflow_task_completed_event_id,
+    )
+    .await;
+    eventually("the new run has answered", async || {
+        (state(&agent).await.turns == 1).then_some(())
+    })
+    .await;
+
+    let told = format!("{:?}", transcript(&agent).await.last());
+    assert!(told.contains(r#"\"replayed\":true"#), "{told}");
+    assert_eq!(
+        bed.note(SCOPE, "MEMORY.md").await.as_deref(),
+        Some("- likes tea\n")
+    );
+    let after = closed(&agent).await;
+    let before = run_history(&bed, &agent, &first_run).await;
+    let recorder = Recorder::of("agent_workflow");
+    recorder
+        .write_agent("reset_before", Form::Binary, &before)
+        .await;
+    recorder
+        .write_agent("reset_after", Form::Binary, &after)
+        .await;
+    bed.finish().await;
+}
+
+/// A workflow of its own kind, with two memories and no model.
+#[tokio::test]
+#[ignore = "writes files: `make record`"]
+async fn two_memories() {
+    let bed = Bed::new().await;
+    let options = WorkerOptions {
+        queues: Some("memory"),
+        ..WorkerOptions::default()
+    };
+    let _worker = Worker::start(&bed, options).await;
+    let mut options = temporalio_sdk::WorkerOptions::new(bed.workflow_task_queue.as_str()).build();
+    options
+        .register_workflow::<NoteTaker>()
+        .expect("a new type");
+    let note_taker = Hosted::start(bed.client.clone(), options).await;
+    let minutes = Minutes {
+        team: "blue".to_owned(),
+        member: "ada".to_owned(),
+        decided: "tea at four".to_owned(),
+        to_do: "buy tea".to_owned(),
+        task_queue: bed.task_queue.clone(),
+    };
+    let start = WorkflowStartOptions::new(&bed.workflow_task_queue, &bed.schema).build();
+    let run = bed
+        .client
+        .start_workflow(NoteTaker::run, minutes, start)
+        .await
+        .expect("start the workflow");
+
+    let noted: Noted = run
+        .get_result(WorkflowGetResultOptions::default())
+        .await
+        .expect("a result");
+
+    assert_eq!(noted.before, ["", ""]);
+    assert!(noted.after[0].contains("- tea at four"), "{noted:?}");
+    assert!(noted.after[1].contains("- buy tea"), "{noted:?}");
+    let events = run
+        .fetch_history(WorkflowFetchHistoryOptions::default())
+        .into_events();
+    let history = History {
+        events: events.await.expect("fetch the history"),
+    };
+    Recorder::of("note_taker").write("two_memories", Form::Json, &history);
+    note_taker.stop().await;
+    bed.finish().await;
+}
+
+async fn worker(bed: &Bed, turns: &Value) -> Worker {
+    let options = WorkerOptions {
+        script: Some(bed.script(turns)),
+        ..WorkerOptions::default()
+    };
+    Worker::start(bed, options).await
+}
+
+/// An input without guidance: it would be recorded with every model request.
+fn input(bed: &Bed) -> AgentInput {
+    let mut input = bed.input(NAMESPACE);
+    input.memories[0].guidance = Some(String::new());
+    input
+}
+
+fn turn<const N: usize>(prompt: &str, responses: [Value; N]) -> Value {
+    json!({"prompt": prompt, "responses": responses.to_vec()})
+}
+
+fn text(text: &str) -> Value {
+    json!({"text": text})
+}
+
+fn calls<const N: usize>(calls: [Value; N]) -> Value {
+    json!({"tool_calls": calls.to_vec()})
+}
+
+/// A call under the id that models give again and again.
+fn call(name: &str, arguments: Value) -> Value {
+    json!({"id": "call_0", "name": name, "arguments": arguments})
+}
+
+/// Says something and checks the reply.
+async fn expect(agent: &Agent, said: &str, part_of_reply: &str) {
+    let reply = say(agent, said).await.expect("a reply");
+    assert!(reply.text.contains(part_of_reply), "{reply:?}");
+    assert_eq!(reply.skipped, []);
+}
+
+/// Closes the conversation and fetches the history of its last run.
+async fn closed(agent: &Agent) -> History {
+    close(agent).await;
+    agent
+        .get_result(WorkflowGetResultOptions::default())
+        .await
+        .expect("the conversation ends well");
+    history(agent).await
+}
+
+async fn run_id(agent: &Agent) -> String {
+    let described = agent.describe(WorkflowDescribeOptions::default()).await;
+    described
+        .expect("describe the workflow")
+        .run_id()
+        .to_owned()
+}
+
+async fn run_history(bed: &Bed, agent: &Agent, run_id: &str) -> History {
+    let run = WorkflowExecutionInfo::builder()
+        .namespace(bed.temporal_namespace.clone())
+        .workflow_id(agent.info().workflow_id.clone())
+        .run_id(run_id)
+        .build()
+        .bind_untyped(bed.client.clone());
+    let events = run
+        .fetch_history(WorkflowFetchHistoryOptions::default())
+        .into_events();
+    History {
+        events: events.await.expect("fetch the history"),
+    }
+}
+
+fn scheduled_events<'h>(history: &'h History, activity: &str) -> Vec<&'h HistoryEvent> {
+    let of_that_type = |event: &&HistoryEvent| match &event.attributes {
+        Some(Attributes::ActivityTaskScheduledEventAttributes(scheduled)) => scheduled
+            .activity_type
+            .as_ref()
+            .is_some_and(|kind| kind.name == activity),
+        _ => false,
+    };
+    history.events.iter().filter(of_that_type).collect()
+}
+
+fn attributes(event: &HistoryEvent) -> &ActivityTaskScheduledEventAttributes {
+    match &event.attributes {
+        Some(Attributes::ActivityTaskScheduledEventAttributes(scheduled)) => scheduled,
+        other => panic!("no scheduled activity: {other:?}"),
+    }
+}
+
+fn scheduled(history: &History, activity: &str) -> Vec<ActivityTaskScheduledEventAttributes> {
+    scheduled_events(history, activity)
+        .into_iter()
+        .map(|event| attributes(event).clone())
+        .collect()
+}
+
+/// The argument that an activity was scheduled with.
+fn argument<T: serde::de::DeserializeOwned>(scheduled: &ActivityTaskScheduledEventAttributes) -> T {
+    let payloads = scheduled.input.as_ref().expect("input").payloads.as_slice();
+    serde_json::from_slice(&payloads.first().expect("one argument").data).expect("JSON")
+}
+
+/// Uses the operation of a call for another change.
+async fn use_elsewhere(bed: &Bed, call: &WriteMemoryInput) {
+    let id = &call.operation.as_ref().expect("an operation").id;
+    let operation = Operation {
+        id: OperationId::parse(id).expect("valid id"),
+        fingerprint: Fingerprint::new("somebody else's"),
+    };
+    let scope = Scope::parse(SCOPE).expect("scope");
+    let name = NoteName::parse("MEMORY.md").expect("name");
+    bed.store
+        .write(&scope, &name, "elsewhere", &Expected::Any, Some(&operation))
+        .await
+        .expect("write");
+}
+
+/// Resets the conversation to before what the workflow task of this event did.
+async fn reset(bed: &Bed, agent: &Agent, workflow_task_finish_event_id: i64) {
+    let request = ResetWorkflowExecutionRequest {
+        namespace: bed.temporal_namespace.clone(),
+        workflow_execution: Some(WorkflowExecution {
+            workflow_id: agent.info().workflow_id.clone(),
+            run_id: run_id(agent).await,
+        }),
+        reason: "a test".to_owned(),
+        workflow_task_finish_event_id,
+        request_id: format!("{:016x}", rand::random::<u64>()),
+        ..ResetWorkflowExecutionRequest::default()
+    };
+    let mut service = bed.client.connection().workflow_service();
+    service
+        .reset_workflow_execution(request.into_request())
+        .await
+        .expect("reset the workflow");
+}

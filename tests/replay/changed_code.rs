@@ -1,0 +1,237 @@
+//! Replaying with the code that was recorded, and with changed code.
+
+use std::{cell::Cell, sync::Arc, time::Duration};
+
+use notekeeper::data_converter;
+use notekeeper_contract::{
+    CallModelOutput, DeletedMemory, LoadSnapshotOutput, MemoryContent, MemoryMatches, Outcome,
+    Refused, SnapshotAnswer, WrittenMemory,
+};
+use notekeeper_workflows::{AgentInput, AgentWorkflow, agent_workflow};
+use serde::de::DeserializeOwned;
+use temporalio_client::WorkflowHistory;
+use temporalio_common::{
+    data_converters::RawValue,
+    protos::temporal::api::{common::v1::Payload, history::v1::History},
+};
+use temporalio_sdk::workflow_replayer::{
+    WorkflowReplayFailure, WorkflowReplayer, WorkflowReplayerOptions,
+};
+use temporalio_workflow::workflow_interceptors::{
+    CancellableWorkflowOutboundFuture, ScheduleActivityInput, ScheduleActivityResult,
+    WorkflowCancellationHandle, WorkflowInterceptor, WorkflowInterceptorConstructor,
+    WorkflowInterceptorContext, WorkflowNext, WorkflowOutboundValue,
+};
+
+use crate::{
+    note_taker::{
+        HastyNoteTaker, MovedNoteTaker, NoteTaker, OtherwiseNoteTaker, ReorderedNoteTaker,
+    },
+    recorded::RecordedActivity,
+};
+
+/// Longest time of one replay: a hang is a failure, not a wait.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+agent_workflow! {
+    /// `AgentWorkflow` after somebody changed its resolver.
+    pub(crate) struct MovedAgent = "AgentWorkflow", namespace: |input: &AgentInput| {
+        format!("tenants/{}", input.namespace)
+    };
+}
+
+/// Which code a history is replayed with.
+#[derive(Debug, Clone)]
+pub(crate) enum Code {
+    /// What was recorded.
+    AsRecorded,
+    /// Workflow types whose resolvers answer with other namespaces.
+    Moved,
+    /// [`ReorderedNoteTaker`].
+    ReorderedNoteTaker,
+    /// [`HastyNoteTaker`].
+    HastyNoteTaker,
+    /// [`OtherwiseNoteTaker`].
+    OtherwiseNoteTaker,
+    /// What was recorded, with one change to its activities.
+    Edited(Edit),
+}
+
+/// A change to what a workflow schedules, at a place of the recorded activities.
+#[derive(Debug, Clone)]
+pub(crate) struct Edit {
+    pub(crate) kind: EditKind,
+    /// Index of the activity.
+    pub(crate) place: usize,
+    pub(crate) recorded: Arc<[RecordedActivity]>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EditKind {
+    /// It has another type.
+    Renamed,
+    /// It changes places with the next one. Ids follow the order of calls, so code that makes two
+    /// calls in the other order sends their types in the other order, under the same ids.
+    Reordered,
+    /// It isn't scheduled any more, and the code goes on with what it came to. Those after it
+    /// move up by one id.
+    Dropped,
+}
+
+/// Replays a history.
+pub(crate) async fn replay(history: &History, code: &Code) -> Option<WorkflowReplayFailure> {
+    replay_all([history], code).await.remove(0)
+}
+
+/// Replays several histories in one replayer, in this order.
+pub(crate) async fn replay_all<'h>(
+    histories: impl IntoIterator<Item = &'h History>,
+    code: &Code,
+) -> Vec<Option<WorkflowReplayFailure>> {
+    let replayer = WorkflowReplayer::new(options(code)).expect("a replayer");
+    let histories: Vec<_> = histories
+        .into_iter()
+        .cloned()
+        .map(WorkflowHistory::from)
+        .collect();
+    let results = tokio::time::timeout(PATIENCE, replayer.replay_workflows(histories))
+        .await
+        .unwrap_or_else(|_| panic!("a replay with {code:?} hangs"))
+        .expect("the replayer works");
+    results
+        .into_iter()
+        .map(|result| result.replay_failure)
+        .collect()
+}
+
+fn options(code: &Code) -> WorkflowReplayerOptions {
+    let new = || WorkflowReplayerOptions::new().data_converter(data_converter());
+    let agent = || {
+        new()
+            .register_workflow::<AgentWorkflow>()
+            .expect("a new type")
+    };
+    match code {
+        Code::AsRecorded => agent().register_workflow::<NoteTaker>(),
+        Code::Moved => new()
+            .register_workflow::<MovedAgent>()
+            .and_then(|options| options.register_workflow::<MovedNoteTaker>()),
+        Code::ReorderedNoteTaker => agent().register_workflow::<ReorderedNoteTaker>(),
+        Code::HastyNoteTaker => agent().register_workflow::<HastyNoteTaker>(),
+        Code::OtherwiseNoteTaker => agent().register_workflow::<OtherwiseNoteTaker>(),
+        Code::Edited(edit) => {
+            let edit = edit.clone();
+            let interceptor = WorkflowInterceptorConstructor::new(move |_| Editor {
+                edit: edit.clone(),
+                calls: Cell::new(0),
+            });
+            agent()
+                .workflow_interceptor(interceptor)
+                .register_workflow::<NoteTaker>()
+        }
+    }
+    .expect("new types")
+    .build()
+}
+
+/// Changes what the workflow around it schedules: it is workflow code like any other.
+struct Editor {
+    edit: Edit,
+    calls: Cell<usize>,
+}
+
+type Scheduling = CancellableWorkflowOutboundFuture<ScheduleActivityResult>;
+
+impl WorkflowInterceptor for Editor {
+    fn schedule_activity(
+        &self,
+        _: WorkflowInterceptorContext,
+        mut input: ScheduleActivityInput,
+        next: WorkflowNext<'static, ScheduleActivityInput, Scheduling>,
+    ) -> Scheduling {
+        let Edit {
+            kind,
+            place,
+            recorded,
+        } = &self.edit;
+        let call = self.calls.get();
+        self.calls.set(call + 1);
+        match kind {
+            EditKind::Renamed if call == *place => input.activity_type_mut().push_str("_v2"),
+            EditKind::Reordered if call == *place => {
+                input
+                    .activity_type_mut()
+                    .clone_from(&recorded[place + 1].kind);
+            }
+            EditKind::Reordered if call == place + 1 => {
+                input.activity_type_mut().clone_from(&recorded[*place].kind);
+            }
+            EditKind::Dropped if call == *place => return ready(came_to(&recorded[*place])),
+            EditKind::Dropped if call > *place => move_up(&mut input),
+            _ => {}
+        }
+        next.run(input)
+    }
+}
+
+fn ready(value: Box<dyn WorkflowOutboundValue>) -> Scheduling {
+    let nothing_to_cancel = WorkflowCancellationHandle::new(|_| {});
+    CancellableWorkflowOutboundFuture::new(std::future::ready(Ok(value)), nothing_to_cancel)
+}
+
+/// What the code goes on with where it doesn't schedule this activity any more: what is recorded.
+/// Of an activity that failed it is what comes nearest to the failure.
+fn came_to(activity: &RecordedActivity) -> Box<dyn WorkflowOutboundValue> {
+    let unavailable = SnapshotAnswer::Error {
+        error_type: "Unavailable".to_owned(),
+        message: "dropped".to_owned(),
+    };
+    let refused = || Refused {
+        reason: "not_found".to_owned(),
+        message: "dropped".to_owned(),
+    };
+    match activity.kind.as_str() {
+        "load_snapshot" => recorded_or(
+            activity,
+            LoadSnapshotOutput {
+                snapshots: vec![unavailable],
+            },
+        ),
+        "call_model" => recorded_or(activity, CallModelOutput::default()),
+        "write_memory" => recorded_or(activity, Outcome::<WrittenMemory>::Refused(refused())),
+        "read_memory" => recorded_or(activity, Outcome::<MemoryContent>::Refused(refused())),
+        "delete_memory" => recorded_or(activity, Outcome::<DeletedMemory>::Refused(refused())),
+        "search_memory" => recorded_or(activity, Outcome::<MemoryMatches>::Refused(refused())),
+        _ => Box::new(RawValue::new(activity.result.clone().unwrap_or_else(
+            || {
+                vec![Payload {
+                    metadata: [("encoding".to_owned(), b"json/plain".to_vec())].into(),
+                    data: b"null".to_vec(),
+                    ..Payload::default()
+                }]
+            },
+        ))),
+    }
+}
+
+fn recorded_or<T: DeserializeOwned + 'static>(
+    activity: &RecordedActivity,
+    failed: T,
+) -> Box<dyn WorkflowOutboundValue> {
+    match &activity.result {
+        Some(_) => Box::new(serde_json::from_value::<T>(activity.answer()).expect("its output")),
+        None => Box::new(failed),
+    }
+}
+
+/// Gives the call the id before its own: the dropped one took no number.
+fn move_up(input: &mut ScheduleActivityInput) {
+    let id = input
+        .options()
+        .activity_id
+        .clone()
+        .expect("an id of its own");
+    let (stem, number) = id.rsplit_once('.').expect("`nk.hash.n`");
+    let number: u64 = number.parse().expect("a number");
+    input.options_mut().activity_id = Some(format!("{stem}.{}", number - 1));
+}

@@ -1,0 +1,437 @@
+//! Each recorded history replays with the code that was recorded, and is refused with changed
+//! code: its twins.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use notekeeper::checks_identity;
+use notekeeper_workflows::MemorySkip;
+use prost::Message as _;
+use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
+use temporalio_sdk::workflow_replayer::WorkflowReplayFailure;
+
+use crate::{
+    changed_code::{Code, Edit, EditKind, replay},
+    recorded::{self, Recorded, RecordedActivity},
+};
+
+/// A kind of change that must be refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Twin {
+    /// The resolver answers with another namespace.
+    ChangedResolver,
+    /// One activity has another type: each of them, one after the other.
+    Renamed,
+    /// Two activities of different types change places: each pair of neighbours.
+    Reordered,
+    /// One activity is not scheduled any more: each of them.
+    Dropped,
+}
+
+/// A recorded history: what it must show, and the twins that must be refused.
+struct Exhibit {
+    file: &'static str,
+    shows: fn(&Recorded) -> bool,
+    twins: &'static [Twin],
+}
+
+/// The whole of every list of twins: leave one out only with a reason beside it.
+const ALL: &[Twin] = &[
+    Twin::ChangedResolver,
+    Twin::Renamed,
+    Twin::Reordered,
+    Twin::Dropped,
+];
+
+/// Every recorded history.
+const EXHIBITS: &[Exhibit] = &[
+    Exhibit {
+        file: "agent_workflow/application_tool.json",
+        shows: |recorded| {
+            let looked_up = kinds(recorded)
+                .filter(|kind| kind == "look_up_weather")
+                .count();
+            looked_up == 2 && count(recorded, is_failed_activity) == 1
+        },
+        twins: ALL,
+    },
+    Exhibit {
+        file: "agent_workflow/continue_as_new_after.binpb",
+        shows: |recorded| !recorded.start().continued_execution_run_id.is_empty(),
+        twins: ALL,
+    },
+    Exhibit {
+        file: "agent_workflow/continue_as_new_before.binpb",
+        shows: |recorded| {
+            recorded.ended_with(|end| {
+                matches!(
+                    end,
+                    Attributes::WorkflowExecutionContinuedAsNewEventAttributes(_)
+                )
+            })
+        },
+        twins: ALL,
+    },
+    Exhibit {
+        file: "agent_workflow/killed_worker.json",
+        shows: |recorded| {
+            let write = recorded.activity("write_memory");
+            write.attempts == 2 && write.answer()["replayed"] == true
+        },
+        twins: ALL,
+    },
+    Exhibit {
+        file: "agent_workflow/operation_conflict_survived.json",
+        shows: |recorded| {
+            recorded.activity("write_memory").result.is_none()
+                && count(recorded, is_failed_activity) == 1
+                && completed(recorded)
+        },
+        twins: ALL,
+    },
+    Exhibit {
+        file: "agent_workflow/reset_after.binpb",
+        shows: |recorded| recorded.activity("write_memory").answer()["replayed"] == true,
+        twins: ALL,
+    },
+    Exhibit {
+        file: "agent_workflow/reset_before.binpb",
+        shows: |recorded| recorded.activity("write_memory").answer()["replayed"] == false,
+        twins: ALL,
+    },
+    Exhibit {
+        file: "agent_workflow/store_failure_ignored.json",
+        shows: |recorded| {
+            let skipped = MemorySkip {
+                request: 1,
+                memory: 0,
+                error_type: "Unavailable".to_owned(),
+            };
+            let first = &recorded.activities()[0];
+            first.kind == "load_snapshot"
+                && first.result.is_none()
+                && recorded.replies()[0]["skipped"] == serde_json::json!([skipped])
+        },
+        twins: ALL,
+    },
+    Exhibit {
+        file: "agent_workflow/tool_calls.binpb",
+        shows: |recorded| {
+            let tools: BTreeSet<_> = kinds(recorded).collect();
+            let refused = recorded
+                .activities()
+                .iter()
+                .any(|it| it.answer()["outcome"] == "refused");
+            let together = recorded.activities().iter().any(|activity| {
+                activity.answer()["tool_calls"]
+                    .as_array()
+                    .is_some_and(|calls| calls.len() == 2)
+            });
+            tools.len() == 6 && refused && together
+        },
+        twins: ALL,
+    },
+    Exhibit {
+        file: "agent_workflow/unchanged_and_changed_snapshots.json",
+        shows: |recorded| {
+            let loaded = recorded
+                .activities()
+                .into_iter()
+                .filter(|it| it.kind == "load_snapshot");
+            let states: Vec<_> = loaded
+                .map(|it| it.answer()["snapshots"][0]["outcome"].clone())
+                .collect();
+            states == ["block", "unchanged", "block"]
+        },
+        twins: ALL,
+    },
+    Exhibit {
+        file: "note_taker/two_memories.json",
+        shows: |recorded| {
+            let scopes: BTreeSet<_> = recorded
+                .activities()
+                .iter()
+                .map(|it| scope_of(&it.input).to_string())
+                .collect();
+            scopes.len() == 2
+        },
+        twins: ALL,
+    },
+];
+
+#[test]
+fn each_recorded_history_is_an_exhibit_with_twins() {
+    let listed: Vec<_> = EXHIBITS.iter().map(|exhibit| exhibit.file).collect();
+    let names: Vec<_> = recorded::all()
+        .into_iter()
+        .map(|recorded| recorded.name)
+        .collect();
+    assert_eq!(
+        names, listed,
+        "files and list differ; name each file and its twins"
+    );
+    for Exhibit { file, twins, .. } in EXHIBITS {
+        assert!(!twins.is_empty(), "{file} has no twins");
+    }
+}
+
+#[test]
+fn each_shows_what_it_was_recorded_for() {
+    for Exhibit { file, shows, .. } in EXHIBITS {
+        let recorded = recorded::named(file);
+        assert!(shows(&recorded), "{file} doesn't show it");
+    }
+}
+
+#[test]
+fn each_carries_the_flag_with_which_ids_and_types_are_compared() {
+    for recorded in recorded::all() {
+        assert!(checks_identity(&recorded.history), "{}", recorded.name);
+    }
+}
+
+#[test]
+fn none_says_on_which_machine_it_was_recorded() {
+    for recorded in recorded::all() {
+        let mut identities = BTreeSet::new();
+        collect_identities(
+            &serde_json::to_value(&recorded.history).unwrap(),
+            &mut identities,
+        );
+        assert_eq!(
+            identities,
+            ["recorder".to_owned()].into(),
+            "{}",
+            recorded.name
+        );
+        let bytes = recorded.history.encode_to_vec();
+        for path in [
+            "/tmp/",
+            "/home/",
+            "/root/",
+            "/Users/",
+            env!("CARGO_MANIFEST_DIR"),
+        ] {
+            let found = bytes
+                .windows(path.len())
+                .any(|window| window == path.as_bytes());
+            assert!(!found, "{}: {path}", recorded.name);
+        }
+    }
+}
+
+fn collect_identities(value: &serde_json::Value, identities: &mut BTreeSet<String>) {
+    match value {
+        serde_json::Value::Object(map) => {
+            identities.extend(
+                map.get("identity")
+                    .and_then(|it| it.as_str())
+                    .map(str::to_owned),
+            );
+            map.values()
+                .for_each(|value| collect_identities(value, identities));
+        }
+        serde_json::Value::Array(items) => {
+            items
+                .iter()
+                .for_each(|value| collect_identities(value, identities));
+        }
+        _ => {}
+    }
+}
+
+#[tokio::test]
+async fn each_replays_with_the_code_that_was_recorded() {
+    for recorded in recorded::all() {
+        let failure = replay(&recorded.history, &Code::AsRecorded).await;
+        assert_eq!(failure, None, "{}", recorded.name);
+    }
+}
+
+#[tokio::test]
+async fn a_changed_resolver_is_refused() {
+    for recorded in having(Twin::ChangedResolver) {
+        let message = nondeterminism(&recorded, &Code::Moved).await;
+        let first = recorded.activities().remove(0);
+        // A run that was continued ends before it schedules anything: see `scope_changed`.
+        let told = match recorded.start().continued_execution_run_id.as_str() {
+            "" => vec![format!("'{}'", first.id)],
+            _ => vec![
+                "Fail workflow machine".to_owned(),
+                format!("(id: {}, ActivityTaskScheduled)", first.event),
+            ],
+        };
+        assert!(
+            told.iter().any(|told| message.contains(told)),
+            "{}: none of {told:?} is in {message}",
+            recorded.name
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_renamed_activity_is_refused_wherever_it_stands() {
+    for recorded in having(Twin::Renamed) {
+        for (code, activity) in edits(&recorded, EditKind::Renamed) {
+            let message = nondeterminism(&recorded, &code).await;
+            let told = [
+                format!("'{}'", activity.kind),
+                format!("'{}_v2'", activity.kind),
+            ];
+            for told in told {
+                assert!(
+                    message.contains(&told),
+                    "{}: `{told}` is not in {message}",
+                    recorded.name
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn two_activities_in_the_other_order_are_refused_wherever_they_stand() {
+    for recorded in having(Twin::Reordered) {
+        let mut refused = 0;
+        let activities = recorded.activities();
+        for (place, pair) in activities.windows(2).enumerate() {
+            if pair[0].kind == pair[1].kind {
+                // Two calls of one activity differ in their arguments alone, which are not compared.
+                continue;
+            }
+            let code = edited(&recorded, EditKind::Reordered, place);
+            let message = nondeterminism(&recorded, &code).await;
+            for told in [&pair[0].kind, &pair[1].kind] {
+                let told = format!("'{told}'");
+                assert!(
+                    message.contains(&told),
+                    "{}: `{told}` is not in {message}",
+                    recorded.name
+                );
+            }
+            refused += 1;
+        }
+        assert!(
+            refused > 0,
+            "{}: has no two activities of different types",
+            recorded.name
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_dropped_activity_is_refused_wherever_it_stands() {
+    for recorded in having(Twin::Dropped) {
+        let activities = recorded.activities();
+        for (place, (code, activity)) in edits(&recorded, EditKind::Dropped).enumerate() {
+            let message = nondeterminism(&recorded, &code).await;
+            // Of several calls of one activity in a row, any other would do for the dropped one:
+            // the last is missed.
+            let missed = activities[place..]
+                .iter()
+                .take_while(|other| other.kind == activity.kind)
+                .last()
+                .expect("the activity itself");
+            let instead = format!("scheduled event '{}'", missed.kind);
+            let nothing = format!("(id: {}, ActivityTaskScheduled)", missed.event);
+            assert!(
+                message.contains(&instead) || message.contains(&nothing),
+                "{}: neither `{instead}` nor `{nothing}` is in {message}",
+                recorded.name
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_workflow_of_ones_own_is_refused_where_its_steps_changed() {
+    let recorded = recorded::named("note_taker/two_memories.json");
+    for (code, told) in [
+        (Code::ReorderedNoteTaker, "scheduled event 'load_snapshot'"),
+        (Code::HastyNoteTaker, "Complete workflow machine"),
+    ] {
+        let message = nondeterminism(&recorded, &code).await;
+        assert!(
+            message.contains(told),
+            "{code:?}: `{told}` is not in {message}"
+        );
+    }
+}
+
+/// Why nobody should take a green replay for a proof that the arguments are the same.
+#[tokio::test]
+async fn changed_arguments_are_not_noticed() {
+    let recorded = recorded::named("note_taker/two_memories.json");
+    assert_eq!(
+        replay(&recorded.history, &Code::OtherwiseNoteTaker).await,
+        None
+    );
+}
+
+fn having(twin: Twin) -> impl Iterator<Item = Recorded> {
+    EXHIBITS
+        .iter()
+        .filter(move |exhibit| exhibit.twins.contains(&twin))
+        .map(|exhibit| recorded::named(exhibit.file))
+}
+
+/// One edit at each activity.
+fn edits(recorded: &Recorded, kind: EditKind) -> impl Iterator<Item = (Code, RecordedActivity)> {
+    recorded
+        .activities()
+        .into_iter()
+        .enumerate()
+        .map(move |(place, activity)| (edited(recorded, kind, place), activity))
+}
+
+fn edited(recorded: &Recorded, kind: EditKind, place: usize) -> Code {
+    let recorded: Arc<[_]> = recorded.activities().into();
+    Code::Edited(Edit {
+        kind,
+        place,
+        recorded,
+    })
+}
+
+/// The message with which the history is refused for what it must be refused for.
+async fn nondeterminism(recorded: &Recorded, code: &Code) -> String {
+    match replay(&recorded.history, code).await {
+        Some(WorkflowReplayFailure::Nondeterminism { message }) => message,
+        other => panic!("{} with {code:?}: {other:?}", recorded.name),
+    }
+}
+
+fn kinds(recorded: &Recorded) -> impl Iterator<Item = String> {
+    recorded
+        .activities()
+        .into_iter()
+        .map(|activity| activity.kind)
+}
+
+fn count(recorded: &Recorded, is_one: fn(&Attributes) -> bool) -> usize {
+    let attributes = recorded
+        .history
+        .events
+        .iter()
+        .filter_map(|event| event.attributes.as_ref());
+    attributes.filter(|attributes| is_one(attributes)).count()
+}
+
+fn is_failed_activity(attributes: &Attributes) -> bool {
+    matches!(attributes, Attributes::ActivityTaskFailedEventAttributes(_))
+}
+
+fn completed(recorded: &Recorded) -> bool {
+    recorded.ended_with(|end| {
+        matches!(
+            end,
+            Attributes::WorkflowExecutionCompletedEventAttributes(_)
+        )
+    })
+}
+
+fn scope_of(input: &serde_json::Value) -> &serde_json::Value {
+    match &input["memories"] {
+        serde_json::Value::Null => &input["scope"],
+        memories => &memories[0]["scope"],
+    }
+}
