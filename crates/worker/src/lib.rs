@@ -8,6 +8,7 @@ mod config;
 mod connection;
 mod failure_converter;
 mod histories;
+mod program;
 mod shutdown;
 mod telemetry;
 mod wiring;

@@ -10,6 +10,7 @@ use crate::{
     cli::{Queue, WorkerArgs},
     config::{File, WorkerConfig},
     connection::{TemporalTarget, patiently},
+    program::own_program,
     shutdown::Shutdown,
     wiring::{OpenStores, open_models, open_stores},
     workers::{self, Activities},
@@ -47,7 +48,7 @@ fn with_poll_shutdown_wait() -> anyhow::Result<()> {
     if std::env::var_os(name).is_some() {
         return Ok(());
     }
-    let program = std::env::current_exe().context("can't find this program's file")?;
+    let program = own_program().context("can't find this program's file")?;
     let error = std::process::Command::new(program)
         .args(std::env::args_os().skip(1))
         .env(name, value)

@@ -21,6 +21,7 @@ use crate::{
     cli::DemoArgs,
     config::{File, StoreConfig},
     connection::TemporalTarget,
+    program::own_program,
 };
 
 use super::{notes::Notes, plan};
@@ -220,15 +221,6 @@ impl Stage {
 pub(super) struct Replayed {
     pub(super) all: bool,
     pub(super) database_stopped: bool,
-}
-
-/// This program's file, also where it was replaced by a newer build meanwhile.
-fn own_program() -> std::io::Result<PathBuf> {
-    let link = PathBuf::from("/proc/self/exe");
-    if link.exists() {
-        return Ok(link);
-    }
-    std::env::current_exe()
 }
 
 /// Stops the database where it was started for us; says whether it was.
