@@ -1,6 +1,7 @@
 //! Snapshots: what the model sees of the memory, and what a history holds of it.
 
-use notekeeper_workflows::{ActivityQueue, MemorySettings};
+use notekeeper_contract::Delivery;
+use notekeeper_workflows::{ActivityQueue, InjectionErrors, MemorySettings};
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -192,6 +193,83 @@ async fn without_injection_nothing_is_loaded_and_the_tools_still_reach_the_memor
     assert_eq!(reply.text, "block <>, read <- likes tea\n>");
     let history = history(&agent).await;
     assert_eq!(activities_of(&history, "load_snapshot").len(), 0);
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn a_block_is_delivered_inline_where_the_settings_say_so() {
+    let bed = Bed::new().await;
+    let _worker = Worker::serving(&bed, &turns()).await;
+    bed.put("acme/main", "MEMORY.md", "- likes tea\n").await;
+    let mut input = bed.input("acme");
+    input.memories[0].delivery = Some(Delivery::Inline);
+    let agent = bed.start(input).await;
+
+    for _ in 0..2 {
+        let seen = say(&agent, "show").await.expect("a reply").text;
+        assert!(seen.contains("- likes tea"), "{seen}");
+    }
+
+    let history = history(&agent).await;
+    let loads = activities_of(&history, "load_snapshot");
+    let requests = activities_of(&history, "call_model");
+    assert_eq!(answer(&loads[1])["outcome"], "unchanged");
+    for request in requests {
+        assert_eq!(
+            request.input["memories"][0]["text"],
+            answer(&loads[0])["text"]
+        );
+    }
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn every_activity_has_an_end_that_the_settings_can_move() {
+    let bed = Bed::new().await;
+    let _worker = Worker::serving(
+        &bed,
+        &json!([{"prompt": "go", "responses": [
+            {"tool_calls": [{"name": "read_memory", "arguments": {"file": "none"}}]},
+            {"text": "done"},
+        ]}]),
+    )
+    .await;
+    let ends = async |input| {
+        let agent = bed.start(input).await;
+        say(&agent, "go").await.expect("a reply");
+        let activities = activities(&history(&agent).await);
+        let ends = activities.into_iter().take(3);
+        ends.map(|a| (a.name, a.close_ms)).collect::<Vec<_>>()
+    };
+    let named = |load, model, tool| {
+        [
+            ("load_snapshot", load),
+            ("call_model", model),
+            ("read_memory", tool),
+        ]
+        .map(|(name, close_ms)| (name.to_owned(), close_ms))
+    };
+
+    let given = ends(bed.input("acme")).await;
+    let mut input = bed.input("umbrella");
+    (
+        input.model_schedule_to_close_ms,
+        input.model_start_to_close_ms,
+    ) = (9_000, 8_000);
+    let settings = &mut input.memories[0];
+    settings.injection_errors = InjectionErrors::Raise;
+    (
+        settings.activities.schedule_to_close_ms,
+        settings.activities.start_to_close_ms,
+    ) = (7_000, 6_000);
+    let moved = ends(input).await;
+
+    // Where a store that is away is ignored, a load gives up much sooner than a tool.
+    assert_eq!(
+        given,
+        named((10_000, 10_000), (600_000, 120_000), (300_000, 10_000))
+    );
+    assert_eq!(moved, named((7_000, 6_000), (9_000, 8_000), (7_000, 6_000)));
     bed.finish().await;
 }
 

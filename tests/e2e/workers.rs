@@ -141,6 +141,27 @@ async fn a_stopped_worker_finishes_what_it_does_and_another_goes_on() {
     bed.finish().await;
 }
 
+#[tokio::test]
+async fn an_interrupt_drains_as_well_and_a_second_signal_ends_the_worker_at_once() {
+    let bed = Bed::new().await;
+    let mut patient = Worker::serving(&bed, &turns()).await;
+    patient.interrupt();
+    assert_eq!(patient.ended().await.code(), Some(0));
+    patient.wait_until_logged("worker has drained", 2).await;
+
+    let mut hasty = Worker::serving(&bed, &turns()).await;
+    let agent = bed.start(bed.input("acme")).await;
+    let mut lock = bed.lock_notes().await;
+    let turn = begin(&agent, "alpha").await;
+    lock.held_up(1).await;
+    hasty.interrupt();
+    hasty.wait_until_logged("stopping", 1).await;
+    hasty.interrupt();
+    assert_eq!(hasty.ended().await.code(), Some(130));
+    drop((lock, turn));
+    bed.finish().await;
+}
+
 /// Asks a worker to stop, and checks that it does so cleanly within 2 s.
 async fn stop_at_once(worker: &mut Worker) {
     worker.terminate();
@@ -191,7 +212,10 @@ async fn a_worker_that_cannot_report_what_it_does_stops_at_once_and_another_does
     let mut first = Worker::start(&bed, options).await;
     let mut lock = bed.lock_notes().await;
     let write = json!({"scope": {"namespace": "acme"}, "content": "alpha"});
-    let call = bed.start_call("write_memory", vec![payload(&write)]).await;
+    let brief = Duration::from_secs(4);
+    let call = bed
+        .start_call_within(brief, "write_memory", vec![payload(&write)])
+        .await;
     lock.held_up(1).await;
 
     temporal.cut();

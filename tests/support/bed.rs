@@ -103,7 +103,7 @@ impl Bed {
     pub(crate) async fn start(&self, input: AgentInput) -> Agent {
         let id = format!("agent-{:016x}", rand::random::<u64>());
         let options = WorkflowStartOptions::new(&self.workflow_task_queue, &id)
-            .run_timeout(Duration::from_secs(120))
+            .run_timeout(Duration::from_secs(15 * 60))
             .build();
         self.client
             .start_workflow(AgentWorkflow::run, input.into(), options)

@@ -69,12 +69,22 @@ impl Bed {
             .await
     }
 
-    /// Starts an activity on the memory queue, with any payloads. An attempt has 2 s, all of them
-    /// 30 s.
+    /// Starts an activity on the memory queue, with any payloads. An attempt has 10 s.
     pub(crate) async fn start_call(&self, activity: &str, payloads: Vec<Payload>) -> Call {
+        self.start_call_within(Duration::from_secs(10), activity, payloads)
+            .await
+    }
+
+    /// Starts an activity whose attempts may take so long, and all of them 30 s.
+    pub(crate) async fn start_call_within(
+        &self,
+        attempt: Duration,
+        activity: &str,
+        payloads: Vec<Payload>,
+    ) -> Call {
         let timeouts = ActivityCloseTimeouts::ScheduleAndStartToClose {
             schedule_to_close: Duration::from_secs(30),
-            start_to_close: Duration::from_secs(2),
+            start_to_close: attempt,
         };
         let id = format!("call-{:016x}", rand::random::<u64>());
         let retries = RetryPolicy::builder()

@@ -76,12 +76,13 @@ async fn serve(client: TcpStream, target: String, mut way: watch::Receiver<Way>)
         Way::Open => {
             tokio::select! {
                 () = forward(client, target) => {}
-                _ = way.wait_for(|way| *way != Way::Open) => {}
+                // A change counts also where it was taken back before anybody looked.
+                _ = way.changed() => {}
             }
         }
         Way::Cut => {}
         Way::Silent => {
-            let _ = way.wait_for(|way| *way != Way::Silent).await;
+            let _ = way.changed().await;
             drop(client);
         }
     }

@@ -16,6 +16,8 @@ pub(crate) struct Activity {
     pub(crate) name: String,
     /// Its only argument.
     pub(crate) input: Value,
+    /// Longest time with all attempts and of one attempt, in milliseconds; 0 for none.
+    pub(crate) close_ms: (i64, i64),
     /// Event that scheduled it.
     pub(crate) scheduled: i64,
     /// The completed workflow task that asked for it.
@@ -48,6 +50,14 @@ pub(crate) fn activities(history: &History) -> Vec<Activity> {
                     id: a.activity_id.clone(),
                     name: a.activity_type.clone().expect("an activity type").name,
                     input: only(a.input.as_ref()),
+                    close_ms: (
+                        a.schedule_to_close_timeout.as_ref().map_or(0, |time| {
+                            time.seconds * 1_000 + i64::from(time.nanos) / 1_000_000
+                        }),
+                        a.start_to_close_timeout.as_ref().map_or(0, |time| {
+                            time.seconds * 1_000 + i64::from(time.nanos) / 1_000_000
+                        }),
+                    ),
                     scheduled: event.event_id,
                     decided: a.workflow_task_completed_event_id,
                     attempt: 0,

@@ -115,10 +115,17 @@ impl Worker {
 
     /// Sends SIGTERM.
     pub(crate) fn terminate(&self) {
-        let status = Command::new("kill")
-            .arg("-TERM")
-            .arg(self.child.id().to_string())
-            .status();
+        self.signal("-TERM");
+    }
+
+    /// Sends SIGINT.
+    pub(crate) fn interrupt(&self) {
+        self.signal("-INT");
+    }
+
+    fn signal(&self, signal: &str) {
+        let id = self.child.id().to_string();
+        let status = Command::new("kill").args([signal, &id]).status();
         assert!(status.expect("run kill").success());
     }
 
