@@ -7,18 +7,18 @@ mod hosted;
 #[path = "../replay/note_taker.rs"]
 mod note_taker;
 mod recorder;
-mod weather;
 
 use std::path::PathBuf;
 
 use notekeeper_contract::WriteMemoryInput;
 use notekeeper_domain::{Fingerprint, NoteName, Operation, OperationId, Scope};
 use notekeeper_store::{Expected, NoteStore as _};
-use notekeeper_workflows::{AgentInput, ApplicationTool};
+use notekeeper_workflows::AgentInput;
 use serde_json::{Value, json};
 use temporalio_client::{
-    WorkflowDescribeOptions, WorkflowExecutionInfo, WorkflowFetchHistoryOptions,
-    WorkflowGetResultOptions, WorkflowStartOptions, tonic::IntoRequest as _,
+    WorkflowCancelOptions, WorkflowExecutionInfo, WorkflowFetchHistoryOptions,
+    WorkflowGetResultOptions, WorkflowStartOptions, errors::WorkflowGetResultError,
+    tonic::IntoRequest as _,
 };
 use temporalio_common::protos::temporal::api::{
     common::v1::WorkflowExecution,
@@ -29,13 +29,12 @@ use temporalio_common::protos::temporal::api::{
 };
 
 use crate::support::{
-    Agent, Bed, Worker, WorkerOptions, close, eventually, failure_type, history, say, state,
-    transcript,
+    Agent, Application, Bed, Worker, WorkerOptions, begin, close, eventually, failure_type,
+    history, reply, run_id, say, state, transcript,
 };
 use hosted::Hosted;
 use note_taker::{Minutes, NoteTaker, Noted};
 use recorder::{Form, Recorder};
-use weather::Weather;
 
 /// Where the conversations here take place.
 const NAMESPACE: &str = "recorded/acme";
@@ -57,7 +56,7 @@ async fn tool_calls() {
 /// All four tools, two calls in one response, and a refusal.
 async fn record_tool_calls(recorder: &Recorder) {
     let bed = Bed::new().await;
-    let _worker = worker(
+    let _worker = Worker::serving(
         &bed,
         &json!([
             turn(
@@ -117,7 +116,7 @@ async fn record_tool_calls(recorder: &Recorder) {
 #[ignore = "writes files: `make record`"]
 async fn unchanged_and_changed_snapshots() {
     let bed = Bed::new().await;
-    let _worker = worker(
+    let _worker = Worker::serving(
         &bed,
         &json!([turn("What do you see?", [text("{{memory}}")])]),
     )
@@ -159,7 +158,7 @@ async fn store_failure_ignored() {
     let without = say(&agent, "What do you see?").await.expect("a reply");
     failing.terminate();
     failing.ended().await;
-    let _worker = worker(&bed, &turns).await;
+    let _worker = Worker::serving(&bed, &turns).await;
     expect(&agent, "What do you see?", "- likes tea").await;
 
     assert_eq!(without.text, "I see: ");
@@ -179,7 +178,7 @@ async fn store_failure_ignored() {
 #[ignore = "writes files: `make record`"]
 async fn continue_as_new() {
     let bed = Bed::new().await;
-    let _worker = worker(
+    let _worker = Worker::serving(
         &bed,
         &json!([
             turn(
@@ -225,25 +224,26 @@ async fn continue_as_new() {
     bed.finish().await;
 }
 
-/// A tool of the application, once with a result and once with a final failure.
+/// Tools of the application: one answers, one fails for good.
 #[tokio::test]
 #[ignore = "writes files: `make record`"]
 async fn application_tool() {
     let bed = Bed::new().await;
-    let _worker = worker(
+    let application = Application::start(&bed);
+    let _worker = Worker::serving(
         &bed,
         &json!([
             turn(
-                "How is the weather in Kyoto?",
+                "Is there sencha?",
                 [
-                    calls([call("look_up_weather", json!({"city": "Kyoto"}))]),
+                    calls([call("look_up", json!({"tea": "sencha"}))]),
                     text("{{last_tool_result}}"),
                 ]
             ),
             turn(
-                "And in Atlantis?",
+                "Sell me all of it.",
                 [
-                    calls([call("look_up_weather", json!({"city": "Atlantis"}))]),
+                    calls([call("sell_out", json!({"tea": "sencha"}))]),
                     text("never said"),
                 ]
             ),
@@ -251,36 +251,99 @@ async fn application_tool() {
         ]),
     )
     .await;
-    let task_queue = format!("{}-weather", bed.task_queue);
-    let options = temporalio_sdk::WorkerOptions::new(task_queue.as_str())
-        .register_activities(Weather)
-        .build();
-    let weather = Hosted::start(bed.client.clone(), options).await;
     let mut input = input(&bed);
-    input.tools.push(ApplicationTool {
-        name: "look_up_weather".to_owned(),
-        description: "Says how the weather is in a city.".to_owned(),
-        parameters: json!({"type": "object", "properties": {"city": {"type": "string"}}}),
-        kind: None,
-        activity: "look_up_weather".to_owned(),
-        task_queue: Some(task_queue),
-        start_to_close_ms: 5_000,
-        schedule_to_close_ms: 10_000,
-    });
+    input.tools = vec![application.tool("look_up"), application.tool("sell_out")];
     let agent = bed.start(input).await;
 
-    expect(&agent, "How is the weather in Kyoto?", "sunny").await;
-    let failure = say(&agent, "And in Atlantis?").await.expect_err("no reply");
+    expect(&agent, "Is there sencha?", "sencha").await;
+    let failure = say(&agent, "Sell me all of it.")
+        .await
+        .expect_err("no reply");
     expect(&agent, "Thanks.", "You are welcome.").await;
 
-    assert_eq!(failure_type(&failure), "NoSuchCity");
+    assert_eq!(failure_type(&failure), "OutOfStock");
     let history = closed(&agent).await;
     let recorder = Recorder::of("agent_workflow");
     recorder
         .write_agent("application_tool", Form::Json, &history)
         .await;
-    weather.stop().await;
     bed.finish().await;
+}
+
+/// A conversation that is asked to close while one message is answered and another one waits.
+#[tokio::test]
+#[ignore = "writes files: `make record`"]
+async fn closed_while_messages_wait() {
+    let bed = Bed::new().await;
+    let (application, _worker, agent) = at_the_gate(&bed).await;
+    let first = begin(&agent, "Wait.").await;
+    application.at_the_gate(1).await;
+    let second = begin(&agent, "Hello.").await;
+
+    close(&agent).await;
+    application.open_the_gate();
+
+    assert_eq!(reply(first).await.expect("a reply").text, "Waited.");
+    assert_eq!(
+        reply(second).await.expect("a reply").text,
+        "Hello, message 5."
+    );
+    let history = ended(&agent).await;
+    let recorder = Recorder::of("agent_workflow");
+    recorder
+        .write_agent("closed_while_messages_wait", Form::Binary, &history)
+        .await;
+    bed.finish().await;
+}
+
+/// A conversation that is cancelled while one message is answered and another one waits.
+#[tokio::test]
+#[ignore = "writes files: `make record`"]
+async fn cancelled_while_messages_wait() {
+    let bed = Bed::new().await;
+    let (application, _worker, agent) = at_the_gate(&bed).await;
+    let first = begin(&agent, "Wait.").await;
+    application.at_the_gate(1).await;
+    let second = begin(&agent, "Hello.").await;
+
+    let asked = agent.cancel(WorkflowCancelOptions::default()).await;
+    asked.expect("ask for the cancellation");
+
+    for pending in [first, second] {
+        let failure = reply(pending).await.expect_err("no reply");
+        assert_eq!(failure_type(&failure), "Cancelled");
+    }
+    let end = agent.get_result(WorkflowGetResultOptions::default()).await;
+    assert!(
+        matches!(end, Err(WorkflowGetResultError::Cancelled { .. })),
+        "{end:?}"
+    );
+    let recorder = Recorder::of("agent_workflow");
+    recorder
+        .write_agent(
+            "cancelled_while_messages_wait",
+            Form::Binary,
+            &history(&agent).await,
+        )
+        .await;
+    bed.finish().await;
+}
+
+/// An agent whose tool waits at a gate when it is told to.
+async fn at_the_gate(bed: &Bed) -> (Application, Worker, Agent) {
+    let application = Application::start(bed);
+    let worker = Worker::serving(
+        bed,
+        &json!([
+            turn("Wait.", [calls([call("gate", json!({}))]), text("Waited.")]),
+            turn("Hello.", [text("Hello, message {{message_count}}.")]),
+        ]),
+    )
+    .await;
+    let mut input = input(bed);
+    input.tools = vec![application.tool("gate")];
+    let agent = bed.start(input).await;
+    (application, worker, agent)
 }
 
 /// Somebody uses the id of a call for another change while the call is being retried.
@@ -379,7 +442,7 @@ async fn killed_worker() {
 #[ignore = "writes files: `make record`"]
 async fn reset_after_the_answer() {
     let bed = Bed::new().await;
-    let _worker = worker(
+    let _worker = Worker::serving(
         &bed,
         &json!([turn(
             "I like tea.",
@@ -475,14 +538,6 @@ async fn two_memories() {
     bed.finish().await;
 }
 
-async fn worker(bed: &Bed, turns: &Value) -> Worker {
-    let options = WorkerOptions {
-        script: Some(bed.script(turns)),
-        ..WorkerOptions::default()
-    };
-    Worker::start(bed, options).await
-}
-
 /// An input without guidance: it would be recorded with every model request.
 fn input(bed: &Bed) -> AgentInput {
     let mut input = bed.input(NAMESPACE);
@@ -517,19 +572,16 @@ async fn expect(agent: &Agent, said: &str, part_of_reply: &str) {
 /// Closes the conversation and fetches the history of its last run.
 async fn closed(agent: &Agent) -> History {
     close(agent).await;
+    ended(agent).await
+}
+
+/// Waits until a conversation that was asked to close has ended.
+async fn ended(agent: &Agent) -> History {
     agent
         .get_result(WorkflowGetResultOptions::default())
         .await
         .expect("the conversation ends well");
     history(agent).await
-}
-
-async fn run_id(agent: &Agent) -> String {
-    let described = agent.describe(WorkflowDescribeOptions::default()).await;
-    described
-        .expect("describe the workflow")
-        .run_id()
-        .to_owned()
 }
 
 async fn run_history(bed: &Bed, agent: &Agent, run_id: &str) -> History {

@@ -47,10 +47,43 @@ const EXHIBITS: &[Exhibit] = &[
     Exhibit {
         file: "agent_workflow/application_tool.json",
         shows: |recorded| {
-            let looked_up = kinds(recorded)
-                .filter(|kind| kind == "look_up_weather")
-                .count();
-            looked_up == 2 && count(recorded, is_failed_activity) == 1
+            let [asked, failed] = ["look_up", "sell_out"].map(|tool| recorded.activity(tool));
+            asked.result.is_some() && failed.result.is_none() && recorded.replies()[1].is_null()
+        },
+        twins: ALL,
+    },
+    Exhibit {
+        file: "agent_workflow/cancelled_while_messages_wait.binpb",
+        shows: |recorded| {
+            recorded.activity("gate").result.is_none()
+                && recorded.ended_with(|end| {
+                    matches!(end, Attributes::WorkflowExecutionCanceledEventAttributes(_))
+                })
+        },
+        twins: ALL,
+    },
+    Exhibit {
+        file: "agent_workflow/closed_while_messages_wait.binpb",
+        shows: |recorded| {
+            let accepted = places(recorded, |attributes| {
+                matches!(
+                    attributes,
+                    Attributes::WorkflowExecutionUpdateAcceptedEventAttributes(_)
+                )
+            });
+            let answered = places(recorded, |attributes| {
+                matches!(
+                    attributes,
+                    Attributes::WorkflowExecutionUpdateCompletedEventAttributes(_)
+                )
+            });
+            let asked_to_close = places(recorded, |attributes| {
+                matches!(
+                    attributes,
+                    Attributes::WorkflowExecutionSignaledEventAttributes(_)
+                )
+            });
+            accepted.len() == 2 && accepted[1] < answered[0] && asked_to_close[0] < answered[0]
         },
         twins: ALL,
     },
@@ -83,7 +116,7 @@ const EXHIBITS: &[Exhibit] = &[
         file: "agent_workflow/operation_conflict_survived.json",
         shows: |recorded| {
             recorded.activity("write_memory").result.is_none()
-                && count(recorded, is_failed_activity) == 1
+                && places(recorded, is_failed_activity).len() == 1
                 && completed(recorded)
         },
         twins: ALL,
@@ -407,13 +440,13 @@ fn kinds(recorded: &Recorded) -> impl Iterator<Item = String> {
         .map(|activity| activity.kind)
 }
 
-fn count(recorded: &Recorded, is_one: fn(&Attributes) -> bool) -> usize {
-    let attributes = recorded
-        .history
-        .events
-        .iter()
-        .filter_map(|event| event.attributes.as_ref());
-    attributes.filter(|attributes| is_one(attributes)).count()
+/// Where events like this stand.
+fn places(recorded: &Recorded, is_one: fn(&Attributes) -> bool) -> Vec<usize> {
+    let events = recorded.history.events.iter().enumerate();
+    events
+        .filter(|(_, event)| event.attributes.as_ref().is_some_and(is_one))
+        .map(|(place, _)| place)
+        .collect()
 }
 
 fn is_failed_activity(attributes: &Attributes) -> bool {
