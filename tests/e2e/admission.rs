@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use notekeeper_contract::FailureType;
-use notekeeper_workflows::{AgentOutput, AgentWorkflow, SendMessage};
+use notekeeper_workflows::{AgentOutput, AgentWorkflow, SendMessage, Session};
 use serde_json::{Value, json};
 use temporalio_client::{
-    UntypedUpdate, WorkflowGetResultOptions, WorkflowStartOptions, WorkflowStartUpdateOptions,
+    UntypedUpdate, WorkflowStartOptions, WorkflowStartUpdateOptions,
     errors::{WorkflowGetResultError, WorkflowUpdateError},
 };
 use temporalio_common::{
@@ -14,8 +14,8 @@ use temporalio_common::{
 };
 
 use crate::support::{
-    Agent, Application, Bed, Worker, begin, close, eventually, failure_type, history, payload,
-    raw_payload, reply, say, send, state, updates_accepted,
+    Agent, Application, Bed, Worker, begin, close, ended, eventually, failure_type, history,
+    in_time, payload, raw_payload, reply, say, send, state, updates_accepted,
 };
 
 /// Starts a run with any payloads.
@@ -42,10 +42,8 @@ async fn send_raw(agent: &Agent, payloads: Vec<Payload>) -> Result<(), WorkflowU
     let started = agent
         .start_update(update, RawValue::new(payloads), options)
         .await?;
-    started
-        .get_result(Default::default())
-        .await
-        .map(|_: RawValue| ())
+    let result = started.get_result(Default::default());
+    in_time("an answer", result).await.map(|_: RawValue| ())
 }
 
 fn json(value: Value) -> Vec<Payload> {
@@ -64,13 +62,73 @@ fn invalid_inputs() -> Vec<(Vec<Payload>, &'static str)> {
         (vec![plain], "json/plain"),
         (json(Value::Null), "workflow input"),
         (json(json!([1])), "workflow input"),
-        (json(json!({"namespaces": "acme"})), "workflow input"),
+        (
+            json(json!({"namespaces": "acme"})),
+            "`namespaces` is no known field",
+        ),
+        (
+            json(json!({"memories": [{"heding": "x"}]})),
+            "`memories.0.heding`",
+        ),
         (json(json!({"namespace": 7})), "`namespace`"),
         (json(json!({"memories": []})), "`memories`"),
         (json(json!({"memories": [memory]})), "`max_tokens`"),
         (json(json!({"memories": [{}, {}]})), "two memories"),
         (json(requests), "max_requests_per_message"),
         (json(json!({"tools": [tool]})), "two tools"),
+    ]
+}
+
+/// Inputs that Temporal would refuse later, by failing the workflow task again and again.
+fn inputs_that_temporal_refuses() -> Vec<(Vec<Payload>, &'static str)> {
+    let tool = |more: Value| {
+        let mut tool = json!({"name": "t", "description": "", "parameters": {}, "activity": "a"});
+        tool.as_object_mut()
+            .expect("an object")
+            .extend(more.as_object().expect("one").clone());
+        json(json!({"tools": [tool]}))
+    };
+    let memory = |activities: Value| json(json!({"memories": [{"activities": activities}]}));
+    let two_queues =
+        json!([{}, {"agent_name": "b", "prefix": "b", "activities": {"queue": "workflow"}}]);
+    vec![
+        (tool(json!({"activity": ""})), "`activity`"),
+        (tool(json!({"activity": "a".repeat(201)})), "`activity`"),
+        (tool(json!({"task_queue": ""})), "`task_queue`"),
+        (
+            tool(json!({"start_to_close_ms": u64::MAX})),
+            "`start_to_close_ms`",
+        ),
+        (
+            tool(json!({"schedule_to_close_ms": 0})),
+            "`schedule_to_close_ms`",
+        ),
+        (memory(json!({"queue": {"named": ""}})), "activities.queue"),
+        (
+            memory(json!({"start_to_close_ms": u64::MAX})),
+            "activities.start_to_close_ms",
+        ),
+        (
+            memory(json!({"snapshot_give_up_ms": u64::MAX})),
+            "activities.snapshot_give_up_ms",
+        ),
+        (
+            json(json!({"model_schedule_to_close_ms": u64::MAX})),
+            "model_schedule_to_close_ms",
+        ),
+        (json(json!({"model": ""})), "`model`"),
+        (
+            json(json!({"max_requests_per_message": 1_001})),
+            "max_requests_per_message",
+        ),
+        (
+            json(json!({"instructions": "x".repeat(300_000)})),
+            "262144 are allowed",
+        ),
+        (
+            json(json!({"memories": two_queues})),
+            "different task queues",
+        ),
     ]
 }
 
@@ -91,7 +149,10 @@ async fn a_run_whose_input_cannot_be_used_ends_with_a_typed_failure_at_once() {
     let _worker = Worker::serving(&bed, &json!([])).await;
     let resumed = json!({"scope_hash": "0123456789abcdef", "transcript": [], "turns": 0});
     let mut inputs = Vec::new();
-    for (payloads, part) in invalid_inputs() {
+    for (payloads, part) in invalid_inputs()
+        .into_iter()
+        .chain(inputs_that_temporal_refuses())
+    {
         inputs.push((payloads, FailureType::InvalidArgument, part));
     }
     for payloads in inputs_without_a_scope() {
@@ -105,7 +166,7 @@ async fn a_run_whose_input_cannot_be_used_ends_with_a_typed_failure_at_once() {
     }
 
     for (agent, expected, part) in runs {
-        let ended = agent.get_result(WorkflowGetResultOptions::default()).await;
+        let ended = ended(&agent).await;
         let Err(WorkflowGetResultError::Failed(error)) = ended else {
             panic!("`{part}` ended as {ended:?}");
         };
@@ -195,7 +256,7 @@ async fn a_closed_conversation_answers_what_it_took_takes_nothing_more_and_ends(
     assert_eq!(failure_type(&late), "Unsupported", "{late:?}");
     assert_eq!(reply(one).await.expect("a reply").text, "first");
     assert_eq!(reply(two).await.expect("a reply").text, "second");
-    let output = agent.get_result(WorkflowGetResultOptions::default()).await;
+    let output = ended(&agent).await;
     let expected = AgentOutput {
         turns: 2,
         messages: 6,
@@ -233,5 +294,35 @@ async fn the_same_message_id_is_answered_once_and_another_id_is_another_message(
         bed.note("acme/main", "MEMORY.md").await.as_deref(),
         Some("line\nline\n")
     );
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn what_a_newer_worker_hands_over_is_taken_up() {
+    let bed = Bed::new().await;
+    let script = json!([{"prompt": "again", "responses": [{"text": "{{message_count}}"}]}]);
+    let _worker = Worker::serving(&bed, &script).await;
+    let input = bed.input("acme");
+    let session = Session::new();
+    for memory in &input.memories {
+        session
+            .open(memory.clone(), &input, |input| input.namespace.clone())
+            .expect("a memory");
+    }
+    let mut newer = serde_json::to_value(&input).expect("JSON");
+    newer["a_newer_setting"] = json!(true);
+    newer["memories"][0]["another"] = json!({});
+    newer["resumed"] = json!({
+        "scope_hash": session.scope_hash(),
+        "transcript": [{"role": "user", "content": "before"}, {"role": "assistant", "content": "yes"}],
+        "turns": 1,
+        "a_newer_field": [1],
+    });
+    let agent = start_raw(&bed, json(newer)).await;
+
+    let answered = say(&agent, "again").await.expect("a reply");
+
+    assert_eq!(answered.text, "3");
+    assert_eq!(state(&agent).await.turns, 2);
     bed.finish().await;
 }

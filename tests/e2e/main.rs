@@ -12,6 +12,7 @@ mod payloads;
 mod record;
 mod reset;
 mod secrets;
+mod sizes;
 mod snapshots;
 mod startup;
 mod tools;

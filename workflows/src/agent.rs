@@ -9,6 +9,7 @@ mod failure;
 mod input;
 mod macros;
 mod run;
+mod setup;
 mod state;
 mod tools;
 mod transcript;
@@ -20,5 +21,6 @@ pub use input::{
     AgentInput, AgentOutput, ApplicationTool, MemorySkip, Reply, Resumed, SendMessage,
 };
 pub use run::{admit, continue_with, run, send_message};
+pub use setup::INPUT_BYTES_MAX;
 pub use state::{Agent, AgentHost, AgentState};
 pub use transcript::TRANSCRIPT_BYTES_MAX;

@@ -20,7 +20,8 @@ pub use notekeeper_domain as domain;
 pub use activity_error::CallFailure;
 pub use agent::{
     Agent, AgentFailure, AgentHost, AgentInput, AgentOutput, AgentState, AgentWorkflow,
-    ApplicationTool, MemorySkip, Reply, Resumed, SendMessage, TRANSCRIPT_BYTES_MAX,
+    ApplicationTool, INPUT_BYTES_MAX, MemorySkip, Reply, Resumed, SendMessage,
+    TRANSCRIPT_BYTES_MAX,
 };
 pub use memory::{Memory, Snapshot, ToolResult};
 pub use session::{OpenError, Session};

@@ -10,6 +10,7 @@ use notekeeper_domain::{Scope, memory_tools};
 
 pub use snapshot::Snapshot;
 pub(crate) use snapshot::load_snapshots;
+pub(crate) use tools::NO_SUCH_TOOL;
 pub use tools::ToolResult;
 
 use crate::{CallFailure, MemorySettings, Session};

@@ -7,9 +7,9 @@ use notekeeper_domain as domain;
 use serde::{Deserialize, Serialize};
 use temporalio_workflow::{ActivityCloseTimeouts, ActivityOptions, RetryPolicy};
 
-/// How one memory behaves. Every field has a default, also in JSON; an unknown key is an error.
+/// How one memory behaves. Every field has a default, also in JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct MemorySettings {
     /// Which of the worker's stores keeps the notes.
     pub store: String,
@@ -101,8 +101,35 @@ impl MemorySettings {
                 "`prefix` must be at most 40 ASCII letters, digits, `_` and `-`".to_owned(),
             );
         }
+        check_name("store", &self.store)?;
         self.activities.check()
     }
+}
+
+/// Longest time-out, in milliseconds: 30 days. Temporal refuses what its protocol can't carry by
+/// failing the workflow task again and again.
+const TIMEOUT_MS_MAX: u64 = 30 * 24 * 3_600 * 1_000;
+
+/// Longest name of a store, model, task queue or activity type, in bytes. Temporal's own limit for
+/// names is 1,000 bytes by default.
+const NAME_BYTES_MAX: usize = 200;
+
+/// Says what is wrong with a time-out, if anything is.
+pub(crate) fn check_timeout(name: &str, milliseconds: u64) -> Result<(), String> {
+    if (1..=TIMEOUT_MS_MAX).contains(&milliseconds) {
+        return Ok(());
+    }
+    Err(format!("`{name}` must be 1 to {TIMEOUT_MS_MAX} ms"))
+}
+
+/// Says what is wrong with the name of something that Temporal or the worker looks up.
+pub(crate) fn check_name(name: &str, value: &str) -> Result<(), String> {
+    if (1..=NAME_BYTES_MAX).contains(&value.len()) && !value.contains('\0') {
+        return Ok(());
+    }
+    Err(format!(
+        "`{name}` must have 1 to {NAME_BYTES_MAX} bytes, none of them NUL"
+    ))
 }
 
 /// What a store failure during injection does.
@@ -134,7 +161,7 @@ impl Default for ActivityQueue {
 
 /// Where and how long activities run. Nothing retries without end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct ActivitySettings {
     /// The task queue.
     pub queue: ActivityQueue,
@@ -165,9 +192,12 @@ impl ActivitySettings {
             ("activities.schedule_to_close_ms", self.schedule_to_close_ms),
             ("activities.snapshot_give_up_ms", self.snapshot_give_up_ms),
         ];
-        match times.iter().find(|(_, value)| *value == 0) {
-            Some((name, _)) => Err(format!("`{name}` must be at least 1")),
-            None => Ok(()),
+        for (name, value) in times {
+            check_timeout(name, value)?;
+        }
+        match &self.queue {
+            ActivityQueue::Named(name) => check_name("activities.queue", name),
+            ActivityQueue::Workflow => Ok(()),
         }
     }
 

@@ -5,6 +5,7 @@ use notekeeper_contract::{
 };
 use notekeeper_domain::{Block, Message, ToolDefinition, place_blocks};
 use notekeeper_models::ChatRequest;
+use notekeeper_store::StoreError;
 
 use crate::{Failure, Models, Stores, encoded::check_encoded};
 
@@ -82,14 +83,16 @@ impl ModelRequests {
                 let store = self.stores.get(&store)?;
                 let scope = scope.resolve()?;
                 check_digest(index, &digest)?;
-                let text = store.snapshot(&scope, &digest).await?.ok_or_else(|| {
-                    Failure::new(
-                        FailureType::SnapshotMissing,
-                        format!(
-                            "the snapshot of `memories[{index}]` is not kept any more; load it again without a held digest"
-                        ),
-                    )
-                })?;
+                let text = match store.snapshot(&scope, &digest).await {
+                    Ok(Some(text)) => text,
+                    Ok(None) => return Err(missing(index, "is not kept any more")),
+                    // Whether to wait for the store is for the load to decide, not for a model
+                    // request.
+                    Err(StoreError::Unavailable(_)) => {
+                        return Err(missing(index, "can't be fetched: its store is unavailable"));
+                    }
+                    Err(error) => return Err(error.into()),
+                };
                 Ok(Block {
                     scope_hash: scope.hash(),
                     text,
@@ -97,6 +100,13 @@ impl ModelRequests {
             }
         }
     }
+}
+
+fn missing(index: usize, why: &str) -> Failure {
+    Failure::new(
+        FailureType::SnapshotMissing,
+        format!("the snapshot of `memories[{index}]` {why}; load it again without a held digest"),
+    )
 }
 
 fn check_digest(index: usize, digest: &str) -> Result<(), Failure> {

@@ -13,7 +13,11 @@ use temporalio_protos::temporal::api::common::v1::Payload;
 /// without end, and a workflow's task likewise. This type accepts any payload and keeps what was
 /// wrong, so that the implementation can end with `InvalidArgument`.
 #[derive(Debug, Clone)]
-pub struct Argument<T>(Result<T, BadArgument>);
+pub struct Argument<T> {
+    decoded: Result<T, BadArgument>,
+    /// Place of the first key that the type has no field for.
+    unknown: Option<String>,
+}
 
 /// What is wrong with an argument: the place and what was expected there, never the value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -21,13 +25,14 @@ pub struct Argument<T>(Result<T, BadArgument>);
 pub struct BadArgument(String);
 
 impl<T> Argument<T> {
-    /// The value, or what was wrong with the payload.
+    /// The value, or what was wrong with the payload. Keys that the type has no field for are
+    /// passed over: a newer caller may send more.
     ///
     /// # Errors
     ///
     /// [`BadArgument`] names the path and what was expected.
     pub fn decoded(self) -> Result<T, BadArgument> {
-        self.0
+        self.decoded
     }
 
     /// As [`Argument::decoded`], by reference.
@@ -36,13 +41,36 @@ impl<T> Argument<T> {
     ///
     /// As [`Argument::decoded`].
     pub fn as_decoded(&self) -> Result<&T, &BadArgument> {
-        self.0.as_ref()
+        self.decoded.as_ref()
+    }
+
+    fn unreadable(error: BadArgument) -> Self {
+        Self {
+            decoded: Err(error),
+            unknown: None,
+        }
+    }
+
+    /// Refuses keys that the type has no field for, where one may be a misspelt setting.
+    ///
+    /// # Errors
+    ///
+    /// [`BadArgument`] names the first such key.
+    pub fn check_keys(&self) -> Result<(), BadArgument> {
+        self.unknown.as_ref().map_or(Ok(()), |key| {
+            Err(BadArgument(format!(
+                "{key} is no known field; correct or remove it"
+            )))
+        })
     }
 }
 
 impl<T> From<T> for Argument<T> {
     fn from(value: T) -> Self {
-        Self(Ok(value))
+        Self {
+            decoded: Ok(value),
+            unknown: None,
+        }
     }
 }
 
@@ -51,7 +79,7 @@ impl<T: Serialize + 'static> TemporalSerializable for Argument<T> {
         &self,
         context: &SerializationContext<'_>,
     ) -> Result<Payload, PayloadConversionError> {
-        match &self.0 {
+        match &self.decoded {
             Ok(value) => context.converter.to_payload(context, value),
             Err(error) => Err(PayloadConversionError::EncodingError(Box::new(
                 error.clone(),
@@ -72,17 +100,17 @@ impl<T: DeserializeOwned + 'static> TemporalDeserializable for Argument<T> {
         _: &SerializationContext<'_>,
         payloads: Vec<Payload>,
     ) -> Result<Self, PayloadConversionError> {
-        Ok(Self(match payloads.as_slice() {
-            [payload] => read(payload),
-            _ => Err(BadArgument(format!(
+        Ok(match payloads.as_slice() {
+            [payload] => read(payload).unwrap_or_else(Self::unreadable),
+            _ => Self::unreadable(BadArgument(format!(
                 "expected one JSON object as the only argument, got {} arguments",
                 payloads.len()
             ))),
-        }))
+        })
     }
 }
 
-fn read<T: DeserializeOwned>(payload: &Payload) -> Result<T, BadArgument> {
+fn read<T: DeserializeOwned>(payload: &Payload) -> Result<Argument<T>, BadArgument> {
     let encoding = payload
         .metadata
         .get("encoding")
@@ -103,25 +131,46 @@ fn read<T: DeserializeOwned>(payload: &Payload) -> Result<T, BadArgument> {
         ));
     }
     let mut json = serde_json::Deserializer::from_slice(&payload.data);
-    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        BadArgument(match place(&error) {
-            Some(place) => format!("at `{place}`: {}", describe(error.inner())),
-            None => describe(error.inner()),
+    let mut track = serde_path_to_error::Track::new();
+    let mut unknown = None;
+    let tracked = serde_path_to_error::Deserializer::new(&mut json, &mut track);
+    let decoded = serde_ignored::deserialize(tracked, |path| {
+        unknown.get_or_insert_with(|| key(&path.to_string()));
+    });
+    let value = decoded.map_err(|error| {
+        BadArgument(match place(&track.path().to_string(), &error) {
+            Some(place) => format!("at `{place}`: {}", describe(&error)),
+            None => describe(&error),
         })
     })?;
     json.end()
         .map_err(|_| BadArgument("text follows the JSON object".to_owned()))?;
-    Ok(value)
+    Ok(Argument {
+        decoded: Ok(value),
+        unknown,
+    })
+}
+
+/// A key as it may be told: one that looks like a name. Any other may be content.
+fn key(path: &str) -> String {
+    let looks_like_a_name = path.len() <= 64
+        && path
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
+    if looks_like_a_name {
+        format!("`{path}`")
+    } else {
+        "a key".to_owned()
+    }
 }
 
 /// Where the error is, as far as the contract names the place.
 ///
 /// Text that is no JSON may be so inside a free-form value, such as the arguments of a tool call,
 /// whose keys are content; of such a place only the outermost field is told.
-fn place(error: &serde_path_to_error::Error<serde_json::Error>) -> Option<String> {
-    let path = error.path().to_string();
-    let place = match error.inner().is_data() {
-        true => path.as_str(),
+fn place(path: &str, error: &serde_json::Error) -> Option<String> {
+    let place = match error.is_data() {
+        true => path,
         false => path.split(['.', '[']).next().unwrap_or_default(),
     };
     // `.` is the whole, `?` a place that was never reached.

@@ -14,19 +14,20 @@ pub enum FailureType {
     InvalidScope,
     /// A continued run resolves another scope than the run before it.
     ScopeChanged,
-    /// A policy refuses the scope.
+    /// A policy refuses the scope. Reserved: no policy does so yet.
     ScopeRefused,
     /// An operation id was used before with other arguments.
     OperationConflict,
     /// The note isn't at the version that the caller expects.
     VersionConflict,
-    /// The store is read-only.
+    /// The store is read-only. Reserved: no store is yet.
     ReadOnly,
     /// Something exceeds a limit; the message names limit, size and remedy.
     TooLarge,
     /// The store or model can't do what is asked.
     Unsupported,
-    /// A referenced snapshot is not kept any more; load it afresh.
+    /// A referenced snapshot can't be fetched: it is not kept any more, or its store is away. Load
+    /// it afresh.
     SnapshotMissing,
     /// The database was never migrated or is older than the worker; run `notekeeper migrate`.
     Unmigrated,

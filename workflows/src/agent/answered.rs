@@ -1,47 +1,82 @@
 //! Replies by message id, so that a message sent again is answered once.
 
-use std::collections::VecDeque;
-
 use super::Reply;
 
-/// Replies kept. At 4 KiB a reply this is what continue-as-new can carry beside a full
-/// transcript: 64 × 4 KiB = 256 KiB.
-const REPLIES_MAX: usize = 64;
+/// Most bytes of replies that continue-as-new hands over, as JSON: beside a full transcript
+/// (512 KiB) and the rest of the input (256 KiB) they keep the next run's input at half of
+/// Temporal's 2 MiB payload limit.
+const HANDED_OVER_BYTES_MAX: usize = 256 * 1024;
 
-/// Longest reply kept, in bytes of text. A longer one is not remembered.
-const REPLY_BYTES_MAX: usize = 4 * 1024;
-
-/// The latest replies to messages with an id.
+/// The replies to messages with an id, oldest first. One run's fit its history, so they fit here.
 #[derive(Debug, Default)]
 pub(super) struct Answered {
-    replies: VecDeque<(String, Reply)>,
+    replies: Vec<(String, Reply)>,
 }
 
 impl Answered {
     pub(super) fn resume(replies: Vec<(String, Reply)>) -> Self {
-        Self {
-            replies: replies.into(),
-        }
+        Self { replies }
     }
 
     pub(super) fn get(&self, id: &str) -> Option<&Reply> {
-        self.replies
-            .iter()
-            .find(|(known, _)| known == id)
-            .map(|(_, reply)| reply)
+        let mut known = self.replies.iter().rev();
+        known.find(|(known, _)| known == id).map(|(_, reply)| reply)
     }
 
     pub(super) fn keep(&mut self, id: String, reply: Reply) {
-        if reply.text.len() > REPLY_BYTES_MAX {
-            return;
-        }
-        if self.replies.len() == REPLIES_MAX {
-            self.replies.pop_front();
-        }
-        self.replies.push_back((id, reply));
+        self.replies.push((id, reply));
     }
 
-    pub(super) fn to_vec(&self) -> Vec<(String, Reply)> {
-        self.replies.iter().cloned().collect()
+    /// The newest replies that fit, oldest first.
+    pub(super) fn handed_over(&self) -> Vec<(String, Reply)> {
+        let mut left = HANDED_OVER_BYTES_MAX;
+        let mut newest: Vec<_> = self
+            .replies
+            .iter()
+            .rev()
+            .take_while(|entry| {
+                let bytes = serde_json::to_vec(entry).map_or(usize::MAX, |json| json.len() + 1);
+                left.checked_sub(bytes).map(|rest| left = rest).is_some()
+            })
+            .cloned()
+            .collect();
+        newest.reverse();
+        newest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reply(text: &str) -> Reply {
+        Reply {
+            text: text.to_owned(),
+            ..Reply::default()
+        }
+    }
+
+    #[test]
+    fn the_newest_replies_are_handed_over_as_far_as_they_fit() {
+        let mut answered = Answered::default();
+        // Six bytes of JSON each.
+        let control = "\u{1}".repeat(HANDED_OVER_BYTES_MAX / 6 / 4);
+        for id in 0..8 {
+            answered.keep(id.to_string(), reply(&control));
+        }
+        let handed_over = answered.handed_over();
+        let ids: Vec<_> = handed_over.iter().map(|(id, _)| id.as_str()).collect();
+        assert_eq!(ids, ["5", "6", "7"]);
+        let json = serde_json::to_vec(&handed_over).expect("JSON");
+        assert!(json.len() <= HANDED_OVER_BYTES_MAX + 2);
+        assert!(answered.get("0").is_some(), "the run itself forgets none");
+    }
+
+    #[test]
+    fn a_reply_over_the_bound_hands_nothing_over() {
+        let mut answered = Answered::default();
+        answered.keep("a".to_owned(), reply("x"));
+        answered.keep("b".to_owned(), reply(&"x".repeat(HANDED_OVER_BYTES_MAX)));
+        assert_eq!(answered.handed_over(), []);
     }
 }

@@ -36,6 +36,11 @@ impl AgentFailure {
         self.0.type_name().unwrap_or_default()
     }
 
+    /// The same failure once more, for another who asks.
+    pub(crate) fn again(&self) -> Self {
+        Self::typed(self.type_name(), self.message())
+    }
+
     /// What went wrong and what to do, without the type.
     pub fn message(&self) -> String {
         self.0.source_error().to_string()

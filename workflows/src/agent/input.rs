@@ -9,9 +9,11 @@ use crate::MemorySettings;
 /// Input of an agent workflow.
 ///
 /// `{}` is a valid input: the empty namespace, one memory with all defaults, the worker's default
-/// model. An unknown key is an error, so that a misspelt setting is noticed.
+/// model. An unknown key is refused, so that a misspelt setting is noticed, except in what a run
+/// hands over to the next: there it may come from a newer worker. Without `resumed` the JSON has
+/// at most [`INPUT_BYTES_MAX`](crate::INPUT_BYTES_MAX) bytes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct AgentInput {
     /// The tenant, for [`AgentWorkflow`](crate::AgentWorkflow), whose resolver answers with it.
     pub namespace: String,
@@ -29,7 +31,7 @@ pub struct AgentInput {
     pub model_schedule_to_close_ms: u64,
     /// Further tools: activities of the application.
     pub tools: Vec<ApplicationTool>,
-    /// Most model requests for one message; a message that needs more fails.
+    /// Most model requests for one message, 1 to 1,000; a message that needs more fails.
     pub max_requests_per_message: u32,
     /// Events of history after which the run continues as new, besides Temporal's own suggestion.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,7 +62,6 @@ impl Default for AgentInput {
 /// A tool that an activity of the application carries out. The activity gets
 /// `{arguments, scope, operation}` and answers any JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct ApplicationTool {
     /// Name, as the model sees it.
     pub name: String,
@@ -68,10 +69,11 @@ pub struct ApplicationTool {
     pub description: String,
     /// JSON Schema of its arguments.
     pub parameters: Value,
-    /// What kind of tool it is, such as `file_reader`.
+    /// What kind of tool it is, such as `file_reader`. Recorded for workflow code that asks;
+    /// nothing here depends on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Activity type to schedule.
+    /// Activity type to schedule, 1 to 200 bytes.
     pub activity: String,
     /// Task queue of the activity; the workflow's own where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,7 +97,6 @@ fn tool_schedule_to_close_ms() -> u64 {
 /// What a run hands over when it continues as new. Snapshots are not among it: they are loaded
 /// afresh.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Resumed {
     /// The scope hash of the run before; another one ends the run as `ScopeChanged`.
     pub scope_hash: String,
@@ -106,22 +107,20 @@ pub struct Resumed {
     /// Snapshot loads skipped so far.
     #[serde(default)]
     pub skipped_snapshots: u64,
-    /// Latest replies to messages with an id, oldest first.
+    /// Latest replies to messages with an id, oldest first, at most 256 KiB of them.
     #[serde(default)]
     pub answered: Vec<(String, Reply)>,
-    /// Whether the conversation was asked to close.
-    #[serde(default)]
-    pub closing: bool,
 }
 
 /// Argument of the update `send_message`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct SendMessage {
     /// What the user says; not empty, no NUL.
     pub text: String,
     /// Identity of the message, for callers that may send it again after the run continued as
-    /// new: the same id is answered once. Temporal's own update id covers one run.
+    /// new: an id that is among the latest replies isn't asked again but answered with its reply.
+    /// A run remembers all its replies and hands the newest 256 KiB of them over to the next.
+    /// Temporal's own update id covers one run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
 }

@@ -74,13 +74,16 @@ fn refused_input(agent: &mut Agent) -> Option<AgentFailure> {
     }
 }
 
+/// Bytes of model requests at which a run continues as new although Temporal, which counts anew
+/// with each workflow task only, has not suggested it yet. It warns at 10 MiB of history.
+const CONTINUE_AT_BYTES: usize = 8 * 1024 * 1024;
+
 fn history_has_grown<W>(ctx: &WorkflowContext<W>, agent: &Agent) -> bool {
-    let limit = agent
-        .setup
-        .as_ref()
-        .ok()
-        .and_then(|setup| setup.input.continue_as_new_events);
-    ctx.continue_as_new_suggested() || limit.is_some_and(|events| ctx.history_length() >= events)
+    let setup = agent.setup.as_ref().ok();
+    let events_max = setup.and_then(|setup| setup.input.continue_as_new_events);
+    ctx.continue_as_new_suggested()
+        || agent.recorded_bytes > CONTINUE_AT_BYTES
+        || events_max.is_some_and(|events_max| ctx.history_length() >= events_max)
 }
 
 fn output(agent: &Agent) -> AgentOutput {
@@ -98,8 +101,7 @@ fn next_input(agent: &Agent) -> Option<AgentInput> {
         transcript: agent.transcript(),
         turns: agent.turns,
         skipped_snapshots: agent.skipped_snapshots,
-        answered: agent.answered.to_vec(),
-        closing: agent.closing,
+        answered: agent.answered.handed_over(),
     };
     Some(AgentInput {
         resumed: Some(resumed),
@@ -115,7 +117,10 @@ fn next_input(agent: &Agent) -> Option<AgentInput> {
 /// What is wrong with the message, or why none is taken now.
 pub fn admit(agent: &Agent, message: &Argument<SendMessage>) -> Result<(), AgentFailure> {
     let refuse = |why: String| Err(AgentFailure::new(FailureType::InvalidArgument, why));
-    let message = match message.as_decoded() {
+    let message = match message
+        .check_keys()
+        .and_then(|()| message.as_decoded().map_err(Clone::clone))
+    {
         Ok(message) => message,
         Err(error) => return refuse(format!("message: {error}")),
     };
@@ -139,15 +144,19 @@ pub fn admit(agent: &Agent, message: &Argument<SendMessage>) -> Result<(), Agent
         ));
     }
     if agent.continuing {
-        return Err(AgentFailure::new(
-            FailureType::Unavailable,
-            "the conversation is continuing as a new run; send the message again",
-        ));
+        return Err(continuing());
     }
     if let Err(Some(failure)) = &agent.setup {
-        return refuse(failure.to_string());
+        return Err(failure.again());
     }
     Ok(())
+}
+
+fn continuing() -> AgentFailure {
+    AgentFailure::new(
+        FailureType::Unavailable,
+        "the conversation is continuing as a new run; send the message again",
+    )
 }
 
 /// Answers one message. Messages are served in the order of their arrival, one at a time.
@@ -195,6 +204,9 @@ async fn answer<W: AgentHost>(
     });
     if let Some(reply) = known {
         return Ok(reply);
+    }
+    if ctx.state(|host| host.agent().recorded_bytes > CONTINUE_AT_BYTES) {
+        return Err(continuing());
     }
     let reply = turn::take_turn(ctx, &message.text).await?;
     ctx.state_mut(|host| {

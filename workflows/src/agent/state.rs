@@ -1,13 +1,11 @@
 //! State of an agent run.
 
-use notekeeper_contract::{Argument, ChatMessage, ChatToolDefinition, Delivery, FailureType};
+use notekeeper_contract::{Argument, ChatMessage};
 use serde::{Deserialize, Serialize};
 use temporalio_workflow::WorkflowContextView;
 
-use super::{
-    AgentFailure, AgentInput, ApplicationTool, answered::Answered, transcript::Transcript,
-};
-use crate::{Memory, Session};
+use super::{AgentFailure, AgentInput, answered::Answered, setup::Setup, transcript::Transcript};
+use crate::Session;
 
 /// A workflow type that is an agent: it holds an [`Agent`] and gives it out.
 /// [`agent_workflow!`](crate::agent_workflow) implements it.
@@ -27,19 +25,10 @@ pub struct Agent {
     pub(super) skipped_snapshots: u64,
     pub(super) queue: Queue,
     pub(super) closing: bool,
-    /// No new message is taken: the run continues as new once the accepted ones are served.
+    /// No new message is taken: the run continues as new once those taken have their answers.
     pub(super) continuing: bool,
-}
-
-/// What a run is set up with; it doesn't change.
-#[derive(Clone)]
-pub(super) struct Setup {
-    pub(super) session: Session,
-    pub(super) memories: Vec<Memory>,
-    pub(super) instructions: String,
-    pub(super) tools: Vec<ApplicationTool>,
-    pub(super) definitions: Vec<ChatToolDefinition>,
-    pub(super) input: AgentInput,
+    /// What model requests have put into this run's history, in bytes of their JSON.
+    pub(super) recorded_bytes: usize,
 }
 
 /// Messages wait for their turn in the order of their arrival.
@@ -108,8 +97,9 @@ impl Agent {
             queue: Queue::default(),
             closing: false,
             continuing: false,
+            recorded_bytes: 0,
         };
-        agent.setup = set_up(input, resolve).map_err(Some);
+        agent.setup = Setup::new(input, resolve).map_err(Some);
         let resumed = agent
             .setup
             .as_mut()
@@ -120,7 +110,6 @@ impl Agent {
             agent.answered = Answered::resume(resumed.answered);
             agent.turns = resumed.turns;
             agent.skipped_snapshots = resumed.skipped_snapshots;
-            agent.closing = resumed.closing;
         }
         agent
     }
@@ -150,103 +139,4 @@ impl Agent {
             closing: self.closing,
         }
     }
-}
-
-fn set_up(
-    input: Argument<AgentInput>,
-    resolve: fn(&AgentInput) -> String,
-) -> Result<Setup, AgentFailure> {
-    let input = input.decoded().map_err(|error| {
-        AgentFailure::new(
-            FailureType::InvalidArgument,
-            format!("workflow input: {error}"),
-        )
-    })?;
-    check_bounds(&input)?;
-    let session = Session::new();
-    let mut memories = Vec::with_capacity(input.memories.len());
-    for settings in &input.memories {
-        let mut settings = settings.clone();
-        settings.delivery.get_or_insert(Delivery::Reference);
-        memories.push(session.open(settings, &input, resolve)?);
-    }
-    let resumed_hash = input
-        .resumed
-        .as_ref()
-        .map(|resumed| resumed.scope_hash.as_str());
-    if resumed_hash.is_some_and(|hash| hash != session.scope_hash()) {
-        return Err(AgentFailure::new(
-            FailureType::ScopeChanged,
-            "the namespace resolver answers differently than in the run before; \
-             a conversation can't move to another scope",
-        ));
-    }
-    let definitions = tool_definitions(&memories, &input.tools)?;
-    Ok(Setup {
-        session,
-        instructions: instructions(&input.instructions, &memories),
-        memories,
-        tools: input.tools.clone(),
-        definitions,
-        input,
-    })
-}
-
-fn check_bounds(input: &AgentInput) -> Result<(), AgentFailure> {
-    let too_small = if input.memories.is_empty() {
-        "`memories` needs at least one entry; leave it out for one with all defaults"
-    } else if input.max_requests_per_message == 0 {
-        "`max_requests_per_message` must be at least 1"
-    } else if input.model_start_to_close_ms == 0 || input.model_schedule_to_close_ms == 0 {
-        "the model's timeouts must be at least 1 ms"
-    } else if input
-        .tools
-        .iter()
-        .any(|t| t.start_to_close_ms == 0 || t.schedule_to_close_ms == 0)
-    {
-        "a tool's timeouts must be at least 1 ms"
-    } else if input
-        .continue_as_new_events
-        .is_some_and(|events| events < 100)
-    {
-        // A run has to get through one message before it continues, or it would never get on.
-        "`continue_as_new_events` must be at least 100"
-    } else {
-        return Ok(());
-    };
-    Err(AgentFailure::new(
-        FailureType::InvalidArgument,
-        format!("workflow input: {too_small}"),
-    ))
-}
-
-fn tool_definitions(
-    memories: &[Memory],
-    tools: &[ApplicationTool],
-) -> Result<Vec<ChatToolDefinition>, AgentFailure> {
-    let mut definitions: Vec<_> = memories.iter().flat_map(Memory::tools).collect();
-    for tool in tools {
-        if definitions.iter().any(|known| known.name == tool.name) {
-            return Err(AgentFailure::new(
-                FailureType::InvalidArgument,
-                format!("workflow input: two tools are named `{}`", tool.name),
-            ));
-        }
-        definitions.push(ChatToolDefinition {
-            name: tool.name.clone(),
-            description: tool.description.clone(),
-            parameters: tool.parameters.clone(),
-        });
-    }
-    Ok(definitions)
-}
-
-/// The application's instructions, then each memory's guidance.
-fn instructions(own: &str, memories: &[Memory]) -> String {
-    let guidance = memories.iter().filter_map(Memory::guidance);
-    let parts: Vec<_> = std::iter::once(own)
-        .filter(|own| !own.is_empty())
-        .chain(guidance)
-        .collect();
-    parts.join("\n\n")
 }

@@ -11,8 +11,8 @@ use temporalio_common_wasm::{
 };
 use temporalio_workflow::WorkflowContext;
 
-use super::{AgentFailure, AgentHost, ApplicationTool, state::Setup, turn::push};
-use crate::{CallFailure, StepCall, settings::activity_options};
+use super::{AgentFailure, AgentHost, ApplicationTool, setup::Setup, turn::push};
+use crate::{CallFailure, StepCall, memory::NO_SUCH_TOOL, settings::activity_options};
 
 /// Text and whether it tells of an error.
 type Told = (String, bool);
@@ -74,10 +74,7 @@ async fn carry_out_one<W: AgentHost>(
     }
     match setup.tools.iter().find(|tool| tool.name == *name) {
         Some(tool) => call_application(ctx, setup, tool, call).await,
-        None => Ok((
-            "there is no such tool; use one of those offered".to_owned(),
-            true,
-        )),
+        None => Ok((NO_SUCH_TOOL.to_owned(), true)),
     }
 }
 

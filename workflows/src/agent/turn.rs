@@ -6,17 +6,24 @@ use notekeeper_contract::{
 use temporalio_workflow::WorkflowContext;
 
 use super::{
-    AgentFailure, AgentHost, MemorySkip, Reply, TRANSCRIPT_BYTES_MAX, state::Setup, tools,
+    AgentFailure, AgentHost, MemorySkip, Reply, TRANSCRIPT_BYTES_MAX, setup::Setup, tools,
 };
-use crate::{
-    CallFailure, Snapshot, Step, memory::load_snapshots, settings::ActivityQueue,
-    settings::activity_options,
-};
+use crate::{CallFailure, Snapshot, Step, memory::load_snapshots, settings::activity_options};
+
+/// Largest model request, in bytes of its JSON. Temporal refuses payloads over 2 MiB by failing the
+/// workflow task again and again; a codec and the envelope need room.
+const REQUEST_BYTES_MAX: usize = 3 * 512 * 1024;
+
+/// Most that the model requests of one run may put into its history, in bytes. Temporal ends a run
+/// whose history passes 50 MiB; results and events need room beside the requests.
+const RUN_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 /// Answers one message: model requests and tool calls until the model answers with text alone.
 ///
 /// Where it fails before the model answered anything, the transcript is as before. Where a tool
-/// failed, the exchange stays, its open calls closed with an error, so that the model knows.
+/// failed, the exchange stays, its open calls closed with an error, so that the model knows. Where
+/// an answer or a tool's result would outgrow the transcript, that exchange is dropped, though what
+/// its calls did stands.
 pub(super) async fn take_turn<W: AgentHost>(
     ctx: &WorkflowContext<W>,
     text: &str,
@@ -92,43 +99,61 @@ impl<W: AgentHost> Turn<'_, W> {
         ))
     }
 
-    /// One model request, with the memory blocks of this moment. Where a block is not kept any
-    /// more it is loaded afresh, once.
+    /// One model request, with the memory blocks of this moment.
+    ///
+    /// Where the activity can't get at a block, all are loaded afresh, once; that is also where a
+    /// store that has gone away since is skipped or not, as its memory's settings want it. Where
+    /// that doesn't help either, the request goes out without blocks, if all memories allow it.
     async fn request(&mut self) -> Result<(Step, CallModelOutput), AgentFailure> {
         self.check_transcript()?;
         let blocks = self.load_blocks().await?;
-        match self.call_model(blocks).await {
-            Err(failure) if failure.failure_type() == Some(FailureType::SnapshotMissing) => {
-                for memory in &self.setup.memories {
-                    memory.forget_snapshot();
-                }
-                let blocks = self.load_blocks().await?;
-                Ok(self.call_model(blocks).await?)
-            }
-            result => Ok(result?),
+        let failure = match self.call_model(blocks).await {
+            Err(failure) if failure.failure_type() == Some(FailureType::SnapshotMissing) => failure,
+            result => return Ok(result?),
+        };
+        for memory in &self.setup.memories {
+            memory.forget_snapshot();
         }
+        let blocks = self.load_blocks().await?;
+        if blocks.is_empty() {
+            return Ok(self.call_model(blocks).await?);
+        }
+        match self.call_model(blocks).await {
+            Err(again) if again.failure_type() == failure.failure_type() => {}
+            result => return Ok(result?),
+        }
+        for index in 0..self.setup.memories.len() {
+            let snapshot = self.setup.memories[index].settle(failure.clone())?;
+            self.take_in(index, snapshot);
+        }
+        Ok(self.call_model(Vec::new()).await?)
     }
 
     async fn load_blocks(&mut self) -> Result<Vec<MemoryBlock>, AgentFailure> {
         let snapshots = load_snapshots(&self.setup.memories, self.ctx).await?;
-        let mut blocks = Vec::with_capacity(snapshots.len());
-        for (memory, snapshot) in snapshots.into_iter().enumerate() {
-            match snapshot {
-                Snapshot::Block(block) => blocks.push(block),
-                Snapshot::Empty => {}
-                Snapshot::Skipped { error_type } => {
-                    let request = self.reply.requests;
-                    self.reply.skipped.push(MemorySkip {
-                        request,
-                        memory,
-                        error_type,
-                    });
-                    self.ctx
-                        .state_mut(|host| host.agent_mut().skipped_snapshots += 1);
-                }
+        let snapshots = snapshots.into_iter().enumerate();
+        Ok(snapshots
+            .filter_map(|(index, snapshot)| self.take_in(index, snapshot))
+            .collect())
+    }
+
+    /// The block of a snapshot, if it has one; a skip is noted.
+    fn take_in(&mut self, memory: usize, snapshot: Snapshot) -> Option<MemoryBlock> {
+        match snapshot {
+            Snapshot::Block(block) => Some(block),
+            Snapshot::Empty => None,
+            Snapshot::Skipped { error_type } => {
+                let request = self.reply.requests;
+                self.reply.skipped.push(MemorySkip {
+                    request,
+                    memory,
+                    error_type,
+                });
+                self.ctx
+                    .state_mut(|host| host.agent_mut().skipped_snapshots += 1);
+                None
             }
         }
-        Ok(blocks)
     }
 
     async fn call_model(
@@ -136,7 +161,6 @@ impl<W: AgentHost> Turn<'_, W> {
         memories: Vec<MemoryBlock>,
     ) -> Result<(Step, CallModelOutput), CallFailure> {
         let input = &self.setup.input;
-        let step = self.setup.session.next_step(self.ctx);
         let request = CallModelInput {
             model: input.model.clone(),
             instructions: self.setup.instructions.clone(),
@@ -144,6 +168,8 @@ impl<W: AgentHost> Turn<'_, W> {
             memories,
             tools: self.setup.definitions.clone(),
         };
+        self.record(&request)?;
+        let step = self.setup.session.next_step(self.ctx);
         let options = activity_options(
             self.setup.session.next_activity_id(),
             self.setup.model_queue(),
@@ -155,6 +181,30 @@ impl<W: AgentHost> Turn<'_, W> {
             .execute_activity(CallModel, request, options)
             .await?;
         Ok((step, output))
+    }
+
+    /// Measures a request before it goes into the history.
+    fn record(&self, request: &CallModelInput) -> Result<(), CallFailure> {
+        let too_large = |what| Err(CallFailure::new(FailureType::TooLarge, what));
+        let bytes = serde_json::to_vec(request).map_or(usize::MAX, |json| json.len());
+        if bytes > REQUEST_BYTES_MAX {
+            return too_large(format!(
+                "the model request would have {bytes} bytes, {REQUEST_BYTES_MAX} are allowed; lower \
+                 `max_tokens` of the memories or deliver their blocks by reference"
+            ));
+        }
+        let recorded = self.ctx.state_mut(|host| {
+            let agent = host.agent_mut();
+            agent.recorded_bytes = agent.recorded_bytes.saturating_add(bytes);
+            agent.recorded_bytes
+        });
+        if recorded > RUN_BYTES_MAX {
+            return too_large(format!(
+                "the model requests of this run would have {recorded} bytes, {RUN_BYTES_MAX} are \
+                 allowed; send the message again to a run that begins anew, or ask for less at once"
+            ));
+        }
+        Ok(())
     }
 
     fn check_transcript(&self) -> Result<(), AgentFailure> {
@@ -172,16 +222,6 @@ impl<W: AgentHost> Turn<'_, W> {
             ));
         }
         Ok(())
-    }
-}
-
-impl Setup {
-    /// The model runs where the first memory's activities run: there its blocks are resolved.
-    fn model_queue(&self) -> Option<String> {
-        match &self.memories.first()?.settings().activities.queue {
-            ActivityQueue::Named(name) => Some(name.clone()),
-            ActivityQueue::Workflow => None,
-        }
     }
 }
 

@@ -116,7 +116,7 @@ impl Memory {
     }
 
     /// A failure as this memory's settings want it.
-    fn settle(&self, failure: CallFailure) -> Result<Snapshot, CallFailure> {
+    pub(crate) fn settle(&self, failure: CallFailure) -> Result<Snapshot, CallFailure> {
         if self.skips(&failure) {
             Ok(Snapshot::Skipped {
                 error_type: failure.type_name().to_owned(),

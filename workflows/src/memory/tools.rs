@@ -18,6 +18,9 @@ use crate::{CallFailure, StepCall};
 /// 2 MiB by failing the workflow task again and again; half of that leaves room for a codec.
 const ARGUMENT_BYTES_MAX: usize = 1024 * 1024;
 
+/// What the model is told of a tool that doesn't exist.
+pub(crate) const NO_SUCH_TOOL: &str = "there is no such tool; use one of those offered";
+
 /// What a tool call came to, for the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolResult {
@@ -157,7 +160,7 @@ impl Memory {
             }
             _ => Err(Refused {
                 reason: "unknown_tool".to_owned(),
-                message: "there is no such tool; use one of those offered".to_owned(),
+                message: NO_SUCH_TOOL.to_owned(),
             }),
         }
     }
@@ -213,7 +216,7 @@ fn told<T>(
 }
 
 fn json_text<T: Serialize>(done: &T) -> String {
-    serde_json::to_string(done).unwrap_or_default()
+    serde_json::to_string(done).expect("results are text, numbers and flags")
 }
 
 fn note_text(note: &MemoryContent) -> String {

@@ -5,7 +5,7 @@ use notekeeper_activities::{Failure, ModelRequests, Models};
 use notekeeper_contract::{CallModelInput, CallModelOutput, FailureType, RESULT_BYTES_MAX};
 use notekeeper_domain::{Message, UserPart, snapshot_digest};
 use notekeeper_models::{ChatModel, ChatRequest, ChatResponse, ModelError};
-use notekeeper_store::SnapshotStore as _;
+use notekeeper_store::{SnapshotStore as _, StoreError};
 use serde_json::{Value, json};
 
 use crate::fixture::{Bench, bench, scope};
@@ -140,6 +140,23 @@ async fn a_block_that_is_not_kept_or_of_another_scope_is_missing_and_the_model_i
     assert_eq!(failure.kind, FailureType::SnapshotMissing);
     assert!(
         failure.message.contains("memories[0]"),
+        "{}",
+        failure.message
+    );
+    assert_eq!(heard, None);
+}
+
+#[tokio::test]
+async fn a_block_whose_store_is_away_is_for_the_load_to_wait_for() {
+    let bench = bench();
+    bench
+        .store
+        .fail_with(|| StoreError::Unavailable("away".to_owned()).into());
+    let (result, heard) = call(&bench, says("ok"), reference(&snapshot_digest("text"))).await;
+    let failure = result.unwrap_err();
+    assert_eq!(failure.kind, FailureType::SnapshotMissing);
+    assert!(
+        failure.message.contains("unavailable"),
         "{}",
         failure.message
     );

@@ -215,3 +215,25 @@ fn white_space_around_the_object_is_accepted() {
     let json = json!({"scope": {}, "content": "x"});
     assert!(decode::<WriteMemoryInput>(vec![plain(&format!("\n {json}\r\n\t"))]).is_ok());
 }
+
+#[test]
+fn unknown_keys_are_passed_over_unless_one_asks_and_told_only_where_they_look_like_names() {
+    let asked = |json: Value| {
+        let payload = plain(&json.to_string());
+        let argument: Argument<WriteMemoryInput> =
+            with_context(|converter, context| converter.from_payload(context, payload))
+                .expect("an argument accepts any payload");
+        assert!(argument.as_decoded().is_ok());
+        argument.check_keys().map_err(|error| error.to_string())
+    };
+    assert_eq!(asked(json!({"scope": {}, "content": SECRET})), Ok(()));
+    assert_eq!(
+        asked(json!({"scope": {"tenant": SECRET}, "content": SECRET})),
+        Err("`scope.tenant` is no known field; correct or remove it".to_owned())
+    );
+    let odd = asked(json!({"scope": {}, "content": "x", "hunter2 is my password": 1}));
+    assert_eq!(
+        odd,
+        Err("a key is no known field; correct or remove it".to_owned())
+    );
+}

@@ -1,0 +1,191 @@
+//! From a workflow's input to memories, tools and instructions.
+
+use notekeeper_contract::{Argument, ChatToolDefinition, Delivery, FailureType};
+
+use super::{AgentFailure, AgentInput, ApplicationTool};
+use crate::{
+    Memory, Session,
+    settings::{ActivityQueue, check_name, check_timeout},
+};
+
+/// Largest input of an agent workflow, in bytes of its JSON, without what an earlier run handed
+/// over. Instructions and tools stand in every model request, and the next run's input has all of
+/// it: beside a full transcript (512 KiB) it stays far below Temporal's 2 MiB payload limit.
+pub const INPUT_BYTES_MAX: usize = 256 * 1024;
+
+/// Most model requests that one message may be allowed.
+const REQUESTS_MAX: u32 = 1_000;
+
+/// Fewest events at which a run continues as new: it has to get through a message first, or it
+/// would never get on.
+const CONTINUE_AS_NEW_EVENTS_MIN: u32 = 100;
+
+/// What a run is set up with; it doesn't change.
+#[derive(Clone)]
+pub(super) struct Setup {
+    pub(super) session: Session,
+    pub(super) memories: Vec<Memory>,
+    /// The application's instructions, then each memory's guidance.
+    pub(super) instructions: String,
+    pub(super) tools: Vec<ApplicationTool>,
+    pub(super) definitions: Vec<ChatToolDefinition>,
+    /// What the next run starts from, beside what is handed over to it.
+    pub(super) input: AgentInput,
+}
+
+impl Setup {
+    /// Sets a run up.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the input, with the type that the run ends with.
+    pub(super) fn new(
+        input: Argument<AgentInput>,
+        resolve: fn(&AgentInput) -> String,
+    ) -> Result<Self, AgentFailure> {
+        let input = checked(input).map_err(|what| {
+            AgentFailure::new(
+                FailureType::InvalidArgument,
+                format!("workflow input: {what}"),
+            )
+        })?;
+        let session = Session::new();
+        let mut memories = Vec::with_capacity(input.memories.len());
+        for settings in &input.memories {
+            let mut settings = settings.clone();
+            settings.delivery.get_or_insert(Delivery::Reference);
+            memories.push(session.open(settings, &input, resolve)?);
+        }
+        check_scope(&input, &session)?;
+        Ok(Self {
+            session,
+            instructions: instructions(&input.instructions, &memories),
+            definitions: tool_definitions(&memories, &input.tools)?,
+            memories,
+            tools: input.tools.clone(),
+            input,
+        })
+    }
+
+    /// The task queue of model requests: that of the memories, whose workers can resolve their
+    /// blocks. `None` is the workflow's own.
+    pub(super) fn model_queue(&self) -> Option<String> {
+        match &self.input.memories.first()?.activities.queue {
+            ActivityQueue::Named(name) => Some(name.clone()),
+            ActivityQueue::Workflow => None,
+        }
+    }
+}
+
+/// The input, if it can be used; else what is wrong with it.
+fn checked(input: Argument<AgentInput>) -> Result<AgentInput, String> {
+    let keys = input.check_keys();
+    let input = input.decoded().map_err(|error| error.to_string())?;
+    if input.resumed.is_none() {
+        // What another run handed over may come from a newer worker, which knows more keys.
+        keys.map_err(|error| error.to_string())?;
+        check_size(&input)?;
+    }
+    check_bounds(&input)?;
+    for (index, tool) in input.tools.iter().enumerate() {
+        check_tool(tool).map_err(|what| format!("`tools[{index}]`: {what}"))?;
+    }
+    Ok(input)
+}
+
+fn check_size(input: &AgentInput) -> Result<(), String> {
+    let bytes = serde_json::to_vec(input).map_or(usize::MAX, |json| json.len());
+    if bytes <= INPUT_BYTES_MAX {
+        return Ok(());
+    }
+    Err(format!(
+        "it has {bytes} bytes, {INPUT_BYTES_MAX} are allowed; shorten instructions and tools"
+    ))
+}
+
+fn check_bounds(input: &AgentInput) -> Result<(), String> {
+    let Some(first) = input.memories.first() else {
+        return Err(
+            "`memories` needs at least one entry; leave it out for one with all defaults"
+                .to_owned(),
+        );
+    };
+    let one_queue =
+        |memory: &crate::MemorySettings| memory.activities.queue == first.activities.queue;
+    if !input.memories.iter().all(one_queue) {
+        return Err(
+            "the memories name different task queues; model requests resolve the blocks of all, so \
+             give `activities.queue` the same value in each"
+                .to_owned(),
+        );
+    }
+    if !(1..=REQUESTS_MAX).contains(&input.max_requests_per_message) {
+        return Err(format!(
+            "`max_requests_per_message` must be 1 to {REQUESTS_MAX}"
+        ));
+    }
+    let events = input.continue_as_new_events;
+    if events.is_some_and(|events| events < CONTINUE_AS_NEW_EVENTS_MIN) {
+        return Err(format!(
+            "`continue_as_new_events` must be at least {CONTINUE_AS_NEW_EVENTS_MIN}"
+        ));
+    }
+    check_name("model", &input.model)?;
+    check_timeout("model_start_to_close_ms", input.model_start_to_close_ms)?;
+    check_timeout(
+        "model_schedule_to_close_ms",
+        input.model_schedule_to_close_ms,
+    )
+}
+
+fn check_tool(tool: &ApplicationTool) -> Result<(), String> {
+    check_name("name", &tool.name)?;
+    check_name("activity", &tool.activity)?;
+    if let Some(task_queue) = &tool.task_queue {
+        check_name("task_queue", task_queue)?;
+    }
+    check_timeout("start_to_close_ms", tool.start_to_close_ms)?;
+    check_timeout("schedule_to_close_ms", tool.schedule_to_close_ms)
+}
+
+/// A continued run addresses what the run before it did, or ends.
+fn check_scope(input: &AgentInput, session: &Session) -> Result<(), AgentFailure> {
+    match &input.resumed {
+        Some(resumed) if resumed.scope_hash != session.scope_hash() => Err(AgentFailure::new(
+            FailureType::ScopeChanged,
+            "the namespace resolver answers differently than in the run before; \
+             a conversation can't move to another scope",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn tool_definitions(
+    memories: &[Memory],
+    tools: &[ApplicationTool],
+) -> Result<Vec<ChatToolDefinition>, AgentFailure> {
+    let mut definitions: Vec<_> = memories.iter().flat_map(Memory::tools).collect();
+    for tool in tools {
+        if definitions.iter().any(|known| known.name == tool.name) {
+            return Err(AgentFailure::new(
+                FailureType::InvalidArgument,
+                format!("workflow input: two tools are named `{}`", tool.name),
+            ));
+        }
+        definitions.push(ChatToolDefinition {
+            name: tool.name.clone(),
+            description: tool.description.clone(),
+            parameters: tool.parameters.clone(),
+        });
+    }
+    Ok(definitions)
+}
+
+fn instructions(own: &str, memories: &[Memory]) -> String {
+    let guidance = memories.iter().filter_map(Memory::guidance);
+    let parts: Vec<_> = std::iter::once(own)
+        .filter(|own| !own.is_empty())
+        .chain(guidance)
+        .collect();
+    parts.join("\n\n")
+}
