@@ -2,13 +2,11 @@
 
 use notekeeper_workflows::{AgentInput, SendMessage};
 use serde_json::{Value, json};
-use temporalio_client::{
-    WorkflowExecuteUpdateOptions, WorkflowGetResultOptions, errors::WorkflowUpdateError,
-};
+use temporalio_client::{WorkflowExecuteUpdateOptions, errors::WorkflowUpdateError};
 
 use crate::support::{
-    Agent, Bed, Worker, activities_of, close, eventually, failure_type, history, run_id, say, send,
-    state,
+    Agent, Bed, Worker, activities_of, close, ended, eventually, failure_type, history, in_time,
+    run_id, say, send, state,
 };
 
 /// Turns that write a line under the same call id each time, and one that fills the history.
@@ -138,7 +136,7 @@ async fn messages_that_arrive_while_runs_continue_are_each_answered_once() {
     assert_eq!(lines, expected);
     assert_eq!(state(&agent).await.turns, 8);
     close(&agent).await;
-    let output = agent.get_result(WorkflowGetResultOptions::default()).await;
+    let output = ended(&agent).await;
     assert_eq!(output.expect("the conversation ends well").turns, 8);
     bed.finish().await;
 }
@@ -152,10 +150,8 @@ async fn insist(agent: &Agent, n: usize) -> String {
     eventually(&format!("message {n} is answered"), || async {
         let options = WorkflowExecuteUpdateOptions::default();
         let update = notekeeper_workflows::AgentWorkflow::send_message;
-        match agent
-            .execute_update(update, message.clone().into(), options)
-            .await
-        {
+        let update = agent.execute_update(update, message.clone().into(), options);
+        match in_time("an answer", update).await {
             Ok(reply) => Some(reply.text),
             Err(WorkflowUpdateError::Failed(failure)) => {
                 assert_eq!(failure_type(&failure), "Unavailable", "{failure:?}");

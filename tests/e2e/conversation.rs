@@ -2,13 +2,11 @@
 
 use notekeeper_workflows::SendMessage;
 use serde_json::json;
-use temporalio_client::{
-    WorkflowCancelOptions, WorkflowGetResultOptions, errors::WorkflowGetResultError,
-};
+use temporalio_client::{WorkflowCancelOptions, errors::WorkflowGetResultError};
 
 use crate::support::{
-    Application, Bed, Worker, activities_of, begin, close, failure_type, history, reply, say, send,
-    state, transcript, updates_accepted,
+    Application, Bed, Worker, activities_of, begin, close, ended, failure_type, history, reply,
+    say, send, state, transcript, updates_accepted,
 };
 
 #[tokio::test]
@@ -243,7 +241,7 @@ async fn a_cancelled_conversation_ends_as_cancelled_and_leaves_no_sender_waiting
         let failure = reply(pending).await.expect_err("a failure");
         assert_eq!(failure_type(&failure), "Cancelled", "{failure:?}");
     }
-    let ended = agent.get_result(WorkflowGetResultOptions::default()).await;
+    let ended = ended(&agent).await;
     assert!(
         matches!(ended, Err(WorkflowGetResultError::Cancelled { .. })),
         "{ended:?}"

@@ -9,8 +9,8 @@ use temporalio_common::protos::temporal::api::{
 };
 
 use crate::support::{
-    Agent, Bed, Proxy, Worker, WorkerOptions, activities, activities_of, begin, history, payload,
-    reply, say, state, tasks_timed_out,
+    Activity, Agent, Bed, Proxy, Worker, WorkerOptions, activities, activities_of, begin, history,
+    payload, reply, say, state, tasks_timed_out,
 };
 
 /// Turns that add a line and show the memory.
@@ -39,17 +39,11 @@ async fn a_conversation_goes_on_with_a_worker_that_has_never_seen_it() {
     assert!(reply.text.contains("alpha\nbeta"), "{reply:?}");
     assert_eq!(state(&agent).await.turns, 2);
     let workers: Vec<_> = activities(&history(&agent).await)
-        .into_iter()
-        .map(|activity| activity.worker)
+        .iter()
+        .map(process)
         .collect();
-    assert_eq!(
-        workers.iter().filter(|w| **w == identity(&first)).count(),
-        5
-    );
-    assert_eq!(
-        workers.iter().filter(|w| **w == identity(&second)).count(),
-        5
-    );
+    assert_eq!(workers.iter().filter(|w| **w == first.id()).count(), 5);
+    assert_eq!(workers.iter().filter(|w| **w == second.id()).count(), 5);
     let receipts = bed.receipts("acme/main").await;
     assert_eq!(receipts.len(), 2, "{receipts:?}");
     bed.finish().await;
@@ -95,13 +89,10 @@ async fn two_workers_share_the_load() {
 
     let mut workers = HashSet::new();
     for agent in &agents {
-        workers.insert(
-            activities_of(&history(agent).await, "write_memory")[0]
-                .worker
-                .clone(),
-        );
+        let write = activities_of(&history(agent).await, "write_memory").remove(0);
+        workers.insert(process(&write));
     }
-    assert_eq!(workers, HashSet::from([identity(&one), identity(&two)]));
+    assert_eq!(workers, HashSet::from([one.id(), two.id()]));
     bed.finish().await;
 }
 
@@ -125,7 +116,7 @@ async fn a_stopped_worker_finishes_what_it_does_and_another_goes_on() {
     assert!(reply.text.contains("alpha"), "{reply:?}");
     let history = history(&agent).await;
     let write = activities_of(&history, "write_memory").remove(0);
-    assert_eq!((write.attempt, write.worker), (1, identity(&first)));
+    assert_eq!((write.attempt, process(&write)), (1, first.id()));
     assert_eq!(
         write.outcome.expect("a result").expect("no failure")["replayed"],
         false
@@ -133,7 +124,7 @@ async fn a_stopped_worker_finishes_what_it_does_and_another_goes_on() {
     // No workflow task went to the worker that was about to end, to be missed for ten seconds.
     assert_eq!(tasks_timed_out(&history), 0);
     let last = activities_of(&history, "call_model").remove(1);
-    assert_eq!((last.attempt, last.worker), (1, identity(&second)));
+    assert_eq!((last.attempt, process(&last)), (1, second.id()));
     assert_eq!(
         bed.note("acme/main", "MEMORY.md").await.as_deref(),
         Some("alpha\n")
@@ -162,14 +153,21 @@ async fn an_interrupt_drains_as_well_and_a_second_signal_ends_the_worker_at_once
     bed.finish().await;
 }
 
-/// Asks a worker to stop, and checks that it does so cleanly within 2 s.
-async fn stop_at_once(worker: &mut Worker) {
+/// Process id of the worker that ran an activity, as its name in histories tells it.
+fn process(activity: &Activity) -> u32 {
+    let mut parts = activity.worker.split('@');
+    let id = parts.find_map(|part| part.parse().ok());
+    id.unwrap_or_else(|| panic!("`{}` names no process", activity.worker))
+}
+
+/// Asks a worker to stop, checks that it does so within 2 s, and gives its exit code.
+async fn stop_at_once(worker: &mut Worker) -> Option<i32> {
     worker.terminate();
     let asked = tokio::time::Instant::now();
     let status = worker.ended().await;
     let took = asked.elapsed();
     assert!(took < Duration::from_secs(2), "{took:?}");
-    assert_eq!(status.code(), Some(0));
+    status.code()
 }
 
 #[tokio::test]
@@ -192,7 +190,7 @@ async fn an_idle_worker_whose_servers_went_away_stops_at_once_when_asked() {
 
             vanish(&temporal);
             vanish(&database);
-            stop_at_once(&mut worker).await;
+            assert_eq!(stop_at_once(&mut worker).await, Some(0));
             temporal.mend();
             database.mend();
         }
@@ -219,8 +217,8 @@ async fn a_worker_that_cannot_report_what_it_does_stops_at_once_and_another_does
     lock.held_up(1).await;
 
     temporal.cut();
-    stop_at_once(&mut first).await;
-    first.wait_until_logged("stopped without Temporal", 1).await;
+    assert_eq!(stop_at_once(&mut first).await, Some(1), "not a clean drain");
+    first.wait_until_logged("unfinished activities", 1).await;
     // The database goes on with what it was asked, and the next attempt finds it done.
     lock.release().await;
     let options = WorkerOptions {
@@ -240,11 +238,6 @@ async fn a_worker_that_cannot_report_what_it_does_stops_at_once_and_another_does
     );
     assert_eq!(bed.receipts("acme/main").await.len(), 1);
     bed.finish().await;
-}
-
-/// The name under which a worker process appears in histories.
-fn identity(worker: &Worker) -> String {
-    format!("notekeeper@{}", worker.id())
 }
 
 /// Has the server forget which worker knows the conversation, as it does by itself after 10 s

@@ -9,18 +9,23 @@ use notekeeper::data_converter;
 use notekeeper_contract::ChatMessage;
 use notekeeper_domain::{NoteName, Scope};
 use notekeeper_store::{Expected, NoteStore as _, PostgresOptions, PostgresStore};
-use notekeeper_workflows::{AgentInput, AgentState, AgentWorkflow, Reply, SendMessage};
+use notekeeper_workflows::{
+    AgentInput, AgentOutput, AgentState, AgentWorkflow, Reply, SendMessage,
+};
 use serde_json::Value;
 use temporalio_client::{
     Client, ClientOptions, Connection, ConnectionOptions, RpcOptions, Url, WorkflowDescribeOptions,
-    WorkflowExecuteUpdateOptions, WorkflowFetchHistoryOptions, WorkflowHandle,
-    WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartOptions, WorkflowStartUpdateOptions,
-    WorkflowUpdateHandle, errors::WorkflowUpdateError,
+    WorkflowExecuteUpdateOptions, WorkflowFetchHistoryOptions, WorkflowGetResultOptions,
+    WorkflowHandle, WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartOptions,
+    WorkflowStartUpdateOptions, WorkflowUpdateHandle,
+    errors::{WorkflowGetResultError, WorkflowUpdateError},
 };
 use temporalio_common::protos::temporal::api::{
     failure::v1::{Failure, failure::FailureInfo},
     history::v1::History,
 };
+
+use super::in_time;
 
 /// Handle on a conversation, whichever of its runs is open.
 pub(crate) type Agent = WorkflowHandle<Client, AgentWorkflow>;
@@ -169,10 +174,8 @@ pub(crate) async fn send(
     let options = WorkflowExecuteUpdateOptions::builder()
         .maybe_update_id(update_id.map(str::to_owned))
         .build();
-    match agent
-        .execute_update(AgentWorkflow::send_message, message.into(), options)
-        .await
-    {
+    let update = agent.execute_update(AgentWorkflow::send_message, message.into(), options);
+    match in_time("a reply", update).await {
         Ok(reply) => Ok(reply),
         Err(WorkflowUpdateError::Failed(failure)) => Err(failure),
         Err(other) => panic!("the update came to neither reply nor failure: {other:?}"),
@@ -188,23 +191,29 @@ pub(crate) async fn begin(agent: &Agent, text: &str) -> Pending {
         text: text.to_owned(),
         id: None,
     };
-    agent
-        .start_update(
-            AgentWorkflow::send_message,
-            message.into(),
-            WorkflowStartUpdateOptions::default(),
-        )
+    let update = agent.start_update(
+        AgentWorkflow::send_message,
+        message.into(),
+        WorkflowStartUpdateOptions::default(),
+    );
+    in_time("a message to be taken", update)
         .await
         .expect("the message is taken")
 }
 
 /// The reply to a message that was taken.
 pub(crate) async fn reply(pending: Pending) -> Result<Reply, Box<Failure>> {
-    match pending.get_result(RpcOptions::default()).await {
+    match in_time("a reply", pending.get_result(RpcOptions::default())).await {
         Ok(reply) => Ok(reply),
         Err(WorkflowUpdateError::Failed(failure)) => Err(failure),
         Err(other) => panic!("the update came to neither reply nor failure: {other:?}"),
     }
+}
+
+/// What the conversation ends with, in whichever run.
+pub(crate) async fn ended(agent: &Agent) -> Result<AgentOutput, WorkflowGetResultError> {
+    let result = agent.get_result(WorkflowGetResultOptions::default());
+    in_time("the end of the conversation", result).await
 }
 
 /// Run id of the open or last run.
@@ -226,20 +235,18 @@ pub(crate) fn failure_type(failure: &Failure) -> &str {
 
 /// The query `state`.
 pub(crate) async fn state(agent: &Agent) -> AgentState {
-    agent
-        .query(AgentWorkflow::state, (), WorkflowQueryOptions::default())
-        .await
-        .expect("query the state")
+    let query = agent.query(AgentWorkflow::state, (), WorkflowQueryOptions::default());
+    in_time("the state", query).await.expect("query the state")
 }
 
 /// The query `transcript`.
 pub(crate) async fn transcript(agent: &Agent) -> Vec<ChatMessage> {
-    agent
-        .query(
-            AgentWorkflow::transcript,
-            (),
-            WorkflowQueryOptions::default(),
-        )
+    let query = agent.query(
+        AgentWorkflow::transcript,
+        (),
+        WorkflowQueryOptions::default(),
+    );
+    in_time("the transcript", query)
         .await
         .expect("query the transcript")
 }

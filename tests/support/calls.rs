@@ -13,7 +13,7 @@ use temporalio_common::{
     protos::temporal::api::{common::v1::Payload, failure::v1::Failure},
 };
 
-use super::{Bed, json_of};
+use super::{Bed, in_time, json_of};
 
 /// An activity that was started on its own.
 pub(crate) struct Call {
@@ -110,7 +110,7 @@ impl Bed {
 impl Call {
     /// Waits for what it comes to.
     pub(crate) async fn end(self) -> Called {
-        let outcome = match self.handle.result().await {
+        let outcome = match in_time("the end of an activity", self.handle.result()).await {
             Ok(raw) => Ok(raw.payloads.first().map(json_of).unwrap_or_default()),
             Err(ActivityResultError::ActivityFailed(error)) => {
                 Err(Box::new(error.failure().clone()))

@@ -11,7 +11,7 @@ mod tools;
 mod worker;
 
 pub(crate) use bed::{
-    Agent, Bed, begin, close, failure_type, history, reply, run_id, say, send, state,
+    Agent, Bed, begin, close, ended, failure_type, history, reply, run_id, say, send, state,
     transcript,
 };
 pub(crate) use calls::{payload, raw_payload};
@@ -27,6 +27,12 @@ use std::{future::Future, time::Duration};
 
 /// Longest wait for anything in a test.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(40);
+
+/// Waits for a future, and says what was waited for where it takes too long.
+pub(crate) async fn in_time<T>(what: &str, future: impl Future<Output = T>) -> T {
+    let result = tokio::time::timeout(PATIENCE, future).await;
+    result.unwrap_or_else(|_| panic!("waited in vain for {what}"))
+}
 
 /// Waits until `probe` gives a value, and says what was waited for where it never does.
 pub(crate) async fn eventually<T, F>(what: &str, mut probe: impl FnMut() -> F) -> T
