@@ -38,6 +38,23 @@ impl Failure {
         Self::new(FailureType::InvalidArgument, message)
     }
 
+    /// A failure of a store. `remedy` is for a person whose value is too large for it.
+    pub(crate) fn of_store(error: StoreError, remedy: &str) -> Self {
+        match error {
+            StoreError::TooLarge { .. } => {
+                Self::new(FailureType::TooLarge, format!("{error}; {remedy}"))
+            }
+            // A newer worker may take the next attempt: old and new ones run side by side while a
+            // release rolls out.
+            StoreError::Unavailable(_) | StoreError::TooNew { .. } => {
+                Self::new(FailureType::Unavailable, error.to_string())
+            }
+            StoreError::Unmigrated { .. } => Self::new(FailureType::Unmigrated, error.to_string()),
+            StoreError::Unexpected(_) => Self::new(FailureType::Unsupported, error.to_string()),
+            StoreError::InvalidValue { .. } => Self::invalid(error.to_string()),
+        }
+    }
+
     /// Says once, where it leaves this program, that a call failed. `attempt` counts from 1.
     pub(crate) fn log(&self, activity: &str, attempt: u32) {
         let (kind, message) = (self.kind.as_str(), self.message.as_str());
@@ -90,15 +107,7 @@ impl From<InvalidOperation> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        let kind = match error {
-            // A newer worker may take the next attempt: old and new ones run side by side while a
-            // release rolls out.
-            StoreError::Unavailable(_) | StoreError::TooNew { .. } => FailureType::Unavailable,
-            StoreError::Unmigrated { .. } => FailureType::Unmigrated,
-            StoreError::Unexpected(_) => FailureType::Unsupported,
-            StoreError::InvalidValue { .. } => FailureType::InvalidArgument,
-        };
-        Self::new(kind, error.to_string())
+        Self::of_store(error, "make it shorter")
     }
 }
 

@@ -163,9 +163,8 @@ impl Memory<'_> {
         let text = match self.request.delivery {
             Delivery::Inline => Some(text),
             Delivery::Reference => {
-                self.store
-                    .keep_snapshot(&self.scope, &digest, &text)
-                    .await?;
+                let kept = self.store.keep_snapshot(&self.scope, &digest, &text).await;
+                kept.map_err(|error| Failure::of_store(error, "lower `max_tokens`"))?;
                 None
             }
         };

@@ -32,6 +32,16 @@ pub enum StoreError {
     /// won't help.
     #[error("store answered something unexpected: {0}")]
     Unexpected(String),
+    /// A text is larger than the store keeps.
+    #[error("store refuses `{field}`: it has {bytes} bytes, {bytes_max} are allowed")]
+    TooLarge {
+        /// Which argument.
+        field: &'static str,
+        /// How long it is, in bytes of UTF-8.
+        bytes: usize,
+        /// How long it may be, in bytes of UTF-8.
+        bytes_max: usize,
+    },
     /// The store refuses values that its caller should have checked, such as U+0000.
     #[error("store refuses the value of `{field}`: {reason}")]
     InvalidValue {

@@ -18,11 +18,27 @@ pub const CONTENT_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub const DIGEST_BYTES_MAX: usize = 200;
 
 pub(crate) fn check_content(field: &'static str, text: &str) -> Result<(), StoreError> {
-    check(field, text, CONTENT_BYTES_MAX)
+    if text.len() > CONTENT_BYTES_MAX {
+        return Err(StoreError::TooLarge {
+            field,
+            bytes: text.len(),
+            bytes_max: CONTENT_BYTES_MAX,
+        });
+    }
+    check_nul(field, text)
 }
 
 pub(crate) fn check_digest(field: &'static str, digest: &str) -> Result<(), StoreError> {
-    check(field, digest, DIGEST_BYTES_MAX)
+    if digest.len() > DIGEST_BYTES_MAX {
+        return Err(StoreError::InvalidValue {
+            field,
+            reason: format!(
+                "it has {} bytes, {DIGEST_BYTES_MAX} are allowed",
+                digest.len()
+            ),
+        });
+    }
+    check_nul(field, digest)
 }
 
 /// The id was checked when it was made; fingerprints can hold anything.
@@ -41,13 +57,12 @@ pub(crate) fn check_edit(edit: &Edit) -> Result<(), StoreError> {
     }
 }
 
-fn check(field: &'static str, text: &str, bytes_max: usize) -> Result<(), StoreError> {
-    let reason = if text.len() > bytes_max {
-        format!("it has {} bytes, {bytes_max} are allowed", text.len())
-    } else if text.contains('\0') {
-        "it contains a NUL character (U+0000)".to_owned()
-    } else {
-        return Ok(());
-    };
-    Err(StoreError::InvalidValue { field, reason })
+fn check_nul(field: &'static str, text: &str) -> Result<(), StoreError> {
+    if text.contains('\0') {
+        return Err(StoreError::InvalidValue {
+            field,
+            reason: "it contains a NUL character (U+0000)".to_owned(),
+        });
+    }
+    Ok(())
 }

@@ -68,7 +68,7 @@ fn errors_of_stores_models_and_callers_have_their_kinds() {
         .decoded()
         .map(|_| bad_argument())
         .unwrap();
-    let cases: [(Failure, FailureType); 10] = [
+    let cases: [(Failure, FailureType); 11] = [
         (
             StoreError::Unavailable("x".to_owned()).into(),
             FailureType::Unavailable,
@@ -96,6 +96,15 @@ fn errors_of_stores_models_and_callers_have_their_kinds() {
             }
             .into(),
             FailureType::InvalidArgument,
+        ),
+        (
+            StoreError::TooLarge {
+                field: "content",
+                bytes: 2,
+                bytes_max: 1,
+            }
+            .into(),
+            FailureType::TooLarge,
         ),
         (
             ModelError::Unavailable("x".to_owned()).into(),

@@ -2,7 +2,7 @@ use notekeeper_contract::{
     FailureType, LoadSnapshotInput, LoadSnapshotOutput, RESULT_BYTES_MAX, SnapshotAnswer,
 };
 use notekeeper_domain::snapshot_digest;
-use notekeeper_store::SnapshotStore as _;
+use notekeeper_store::{CONTENT_BYTES_MAX, SnapshotStore as _};
 use serde_json::{Value, json};
 
 use crate::fixture::{Bench, bench, scope, unavailable, unmigrated};
@@ -250,6 +250,32 @@ async fn snapshots_over_the_limit_of_a_result_fail_and_by_reference_they_do_not(
         output.snapshots[0],
         SnapshotAnswer::Block { text: None, .. }
     ));
+}
+
+/// The note just fits its store, and the block around it doesn't.
+#[tokio::test]
+async fn a_block_over_the_limit_of_its_store_is_too_large_and_says_what_to_do() {
+    let bench = bench();
+    bench.put("MEMORY.md", &"x".repeat(CONTENT_BYTES_MAX)).await;
+    let most = usize::MAX;
+    let fields = json!({"delivery": "reference", "render": {
+        "max_tokens": most, "max_lines": most, "max_memory_size": most,
+    }});
+    let SnapshotAnswer::Error {
+        error_type,
+        message,
+    } = load_one(&bench, fields).await
+    else {
+        panic!("the store took it")
+    };
+    assert_eq!(error_type, "TooLarge");
+    let bytes = message
+        .split(' ')
+        .find_map(|word| word.parse::<usize>().ok());
+    assert!(bytes > Some(CONTENT_BYTES_MAX), "{message}");
+    for part in [&CONTENT_BYTES_MAX.to_string(), "lower `max_tokens`"] {
+        assert!(message.contains(part), "{message}");
+    }
 }
 
 #[tokio::test]

@@ -35,6 +35,18 @@ fn assert_invalid_value<T: std::fmt::Debug>(result: Result<T, StoreError>, field
     }
 }
 
+#[track_caller]
+fn assert_too_large<T: std::fmt::Debug>(result: Result<T, MutationError>, refused: &'static str) {
+    match result {
+        Err(MutationError::Store(StoreError::TooLarge {
+            field,
+            bytes,
+            bytes_max: CONTENT_BYTES_MAX,
+        })) => assert_eq!((field, bytes), (refused, CONTENT_BYTES_MAX + 1)),
+        other => panic!("expected `{refused}` to be refused, found {other:?}"),
+    }
+}
+
 async fn nul_is_refused_in_every_field<S: Store>(notebook: &Notebook<'_, S>) {
     let (store, scope) = (notebook.store, &notebook.scope);
     let version = notebook.put("a.md", "one").await;
@@ -79,15 +91,18 @@ async fn over_long_values_are_refused<S: Store>(notebook: &Notebook<'_, S>) {
     let (store, scope) = (notebook.store, &notebook.scope);
     let long = "x".repeat(CONTENT_BYTES_MAX + 1);
     let edit = operation("id", "f");
-    assert_invalid(
+    assert_too_large(
         notebook.write("a.md", &long, Expected::Any, None).await,
         "content",
     );
     let appended = Edit::Append {
         content: long.clone(),
     };
-    assert_invalid(notebook.edit("a.md", &appended, &edit).await, "content");
-    assert_invalid_value(store.keep_snapshot(scope, "d", &long).await, "text");
+    assert_too_large(notebook.edit("a.md", &appended, &edit).await, "content");
+    let old_text = notebook.edit("a.md", &replace(&long, "x"), &edit).await;
+    assert_too_large(old_text, "old_text");
+    let kept = store.keep_snapshot(scope, "d", &long).await;
+    assert_too_large(kept.map_err(MutationError::from), "text");
     let digest = "d".repeat(DIGEST_BYTES_MAX + 1);
     assert_invalid_value(store.keep_snapshot(scope, &digest, "x").await, "digest");
     assert_invalid_value(store.snapshot(scope, &digest).await, "digest");
