@@ -6,6 +6,11 @@
 -- Every key starts with the scope, so what belongs to one tenant is one range of each index. All
 -- text compares by code point, whatever the database's own collation is: the order of names is
 -- part of what callers see.
+--
+-- Receipts and texts of snapshots accumulate until they are pruned; scope and time are there for
+-- it. Neither goes with its note: a receipt answers a repetition that can come as long as a
+-- workflow may be reset or retried, and a history may name a snapshot as long as it is kept. No
+-- index by time yet, because every mutation would pay for it: pruning brings what it needs.
 
 -- Versions never repeat: a note that is deleted and made anew can't come back to a version that
 -- somebody still holds. They are unique, not ordered.
@@ -45,9 +50,6 @@ create table receipts (
     created_at timestamptz not null default now(),
     constraint receipts_pkey primary key (scope, id)
 );
-
--- For pruning by age.
-create index receipts_created_at_idx on receipts (created_at);
 
 -- Texts of snapshots under their digest. Histories carry the digest alone.
 create table snapshots (
