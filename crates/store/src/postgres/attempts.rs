@@ -2,10 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use sqlx::{Connection, Postgres, pool::PoolConnection};
-use tokio::time::error::Elapsed;
+use sqlx::Connection;
 
-use super::{fault::Fault, store::PostgresStore};
+use super::{fault::Fault, lease::Lease, store::PostgresStore};
 use crate::StoreError;
 
 /// Most attempts at one operation.
@@ -47,47 +46,31 @@ impl<'s> Attempts<'s> {
     /// The first attempt takes what the pool gives: a test would cost each operation a round
     /// trip. Where that went wrong, or can't be repeated if it does, dead connections are passed
     /// over. A server that restarts leaves a pool full of them, so all of the pool is gone
-    /// through if need be.
-    pub(super) async fn connection(&self) -> Result<PoolConnection<Postgres>, Fault> {
-        let mut connection = self.store.connection().await?;
-        if self.made == 0 && self.repeatable == Repeatable::Always {
-            return Ok(connection);
-        }
-        for _ in 0..self.store.connections_max() {
-            if let Ok(Ok(())) = self.limited(connection.ping()).await {
+    /// through if need be: that is quick, because they say so. A silent one costs the whole
+    /// wait, and where one is, the others most likely are too, so it ends the search.
+    pub(super) async fn connection(&self) -> Result<Lease, Fault> {
+        // All that the pool holds, and a new one.
+        for _ in 0..=self.store.connections_max() {
+            let mut lease = self.store.connection().await?;
+            if self.made == 0 && self.repeatable == Repeatable::Always {
+                return Ok(lease);
+            }
+            match tokio::time::timeout(self.store.patience(), lease.ping()).await {
+                Ok(Ok(())) => return Ok(lease),
+                Ok(Err(_)) => lease.close(),
+                Err(_) => {
+                    lease.close();
+                    return Err(Fault::silence(false));
+                }
+            }
+            if self.started.elapsed() > self.store.patience() {
                 break;
             }
-            // It is dead already, so nobody waits for its good-bye.
-            connection.close_on_drop();
-            connection = self.store.connection().await?;
         }
-        Ok(connection)
-    }
-
-    /// Work on a connection, given up where the server doesn't answer. The server's own time-outs
-    /// end statements that take too long; this is for a server or network that went silent.
-    pub(super) async fn limited<T>(&self, work: impl Future<Output = T>) -> Result<T, Elapsed> {
-        tokio::time::timeout(self.store.answer_timeout(), work).await
-    }
-
-    /// Takes a connection back after work on it. One that went silent must not go to the pool,
-    /// which would wait for it, nor one that leads to the wrong server.
-    pub(super) fn take_back<T>(
-        &self,
-        mut connection: PoolConnection<Postgres>,
-        answer: Result<Result<T, Fault>, Elapsed>,
-    ) -> Result<T, Fault> {
-        let answer = answer.unwrap_or_else(|_| {
-            connection.close_on_drop();
-            Err(Fault::Passing {
-                reason: "the server doesn't answer".into(),
-                in_doubt: true,
-            })
-        });
-        if matches!(answer, Err(Fault::ReadOnlyServer)) {
-            connection.close_on_drop();
-        }
-        answer
+        Err(Fault::Passing {
+            reason: "no connection was alive".into(),
+            in_doubt: false,
+        })
     }
 
     /// Returns after a pause where another attempt makes sense.
@@ -134,8 +117,8 @@ macro_rules! attempted {
             let answer = match attempts.connection().await {
                 Ok(mut lease) => {
                     let $connection = &mut *lease;
-                    let answer = attempts.limited($work).await;
-                    attempts.take_back(lease, answer)
+                    let answer = $store.limited($work).await;
+                    lease.end(answer)
                 }
                 Err(fault) => Err(fault),
             };

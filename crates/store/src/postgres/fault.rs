@@ -50,6 +50,14 @@ impl Fault {
         }
     }
 
+    /// A server, or a network before it, that says nothing any more.
+    pub(super) fn silence(in_doubt: bool) -> Self {
+        Self::Passing {
+            reason: "the server doesn't answer".into(),
+            in_doubt,
+        }
+    }
+
     fn unavailable(reason: impl Into<String>) -> Self {
         Self::Lasting(StoreError::Unavailable(reason.into()))
     }
@@ -111,14 +119,19 @@ fn is_shutdown(code: &str) -> bool {
 }
 
 /// Failures that are over soon: serialization failure, deadlock, lock not available, a server
-/// that starts or stops, too many connections.
+/// that starts or stops, too many connections, a transaction that the server gave up because this
+/// program paused in it.
 fn is_passing(code: &str) -> bool {
-    matches!(code, "40001" | "40P01" | "55P03" | "57P03" | "53300") || is_shutdown(code)
+    matches!(
+        code,
+        "25P03" | "40001" | "40P01" | "55P03" | "57P03" | "53300"
+    ) || is_shutdown(code)
 }
 
 /// A code with words for those that a person can act on.
 fn described(code: &str) -> String {
     let words = match code {
+        "25P03" => "the server gave up a transaction that stood still",
         "28000" | "28P01" => "authentication failed",
         "3D000" => "there is no such database",
         "40001" => "serialization failure",

@@ -44,29 +44,36 @@ impl PostgresStore {
     ///
     /// [`StoreError::TooNew`] where the database has migrations that this program doesn't know;
     /// [`StoreError::Unexpected`] where an applied migration differs from the one known, or the
-    /// role lacks a privilege; [`StoreError::Unavailable`].
+    /// role lacks a privilege; [`StoreError::Unavailable`]. A server that is silent from the
+    /// start is given up; once the run has begun, it takes as long as it takes.
     pub async fn migrate(&self) -> Result<MigrationReport, StoreError> {
         // Apart from the pool: it gets settings that no operation should inherit, and closing it
         // gives the lock back whatever happens.
         let connected = self.connection_apart(self.patience()).await;
         let mut connection = connected.map_err(settled)?;
+        let prepared = self.limited(prepare(&mut connection)).await;
+        prepared.unwrap_or_else(|_| Err(settled(Fault::silence(false))))?;
         let report = migrate(&mut connection, self.schema()).await;
         // The run is over; how the connection ends changes nothing.
-        let _ = connection.close().await;
+        let _ = self.limited(connection.close()).await;
         report
     }
+}
+
+async fn prepare(connection: &mut PgConnection) -> Result<(), StoreError> {
+    check_encoding(connection).await?;
+    // Waiting for another run, or building an index, may take its time.
+    connection
+        .execute("set statement_timeout = 0")
+        .await
+        .map_err(|e| settled(e.into()))?;
+    Ok(())
 }
 
 async fn migrate(
     connection: &mut PgConnection,
     schema: Option<&str>,
 ) -> Result<MigrationReport, StoreError> {
-    // Waiting for another run, or building an index, may take its time.
-    connection
-        .execute("set statement_timeout = 0")
-        .await
-        .map_err(|e| settled(e.into()))?;
-    check_encoding(connection).await?;
     connection.lock().await.map_err(of_migration)?;
     if let Some(schema) = schema {
         create_schema(connection, schema).await.map_err(settled)?;

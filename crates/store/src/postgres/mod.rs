@@ -6,6 +6,7 @@
 mod attempts;
 mod delete;
 mod fault;
+mod lease;
 mod migrate;
 mod note_index;
 mod note_store;

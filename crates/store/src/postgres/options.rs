@@ -27,7 +27,8 @@ pub struct PostgresOptions {
     /// this long.
     pub acquire_timeout: Duration,
     /// Longest that the database works on one statement, waiting for locks included; 1 ms to
-    /// 24 days, in whole milliseconds.
+    /// 24 days, in whole milliseconds. A transaction in which no statement comes for half as
+    /// long is given up by the database.
     pub statement_timeout: Duration,
 }
 
@@ -78,6 +79,13 @@ impl PostgresOptions {
             // Quoted, because a valid schema name can be a word of the language.
             ("search_path", format!("\"{}\"", self.schema)),
             ("statement_timeout", format!("{timeout_ms}ms")),
+            // A worker that vanishes inside of a transaction leaves a locked note behind, for as
+            // long as TCP takes to notice. Half of what a statement may take: whoever waits for
+            // the lock still gets it. A worker that lives needs milliseconds. 0 means no end.
+            (
+                "idle_in_transaction_session_timeout",
+                format!("{}ms", (timeout_ms / 2).max(1)),
+            ),
             // The statements rely on seeing what was committed before each of them.
             ("default_transaction_isolation", "read committed".to_owned()),
             // Every statement is meant to run by one plan: a range of an index, whatever the

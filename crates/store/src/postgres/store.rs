@@ -2,12 +2,12 @@
 
 use std::{fmt, time::Duration};
 
-use sqlx::{
-    Connection as _, PgConnection, PgPool, Postgres, pool::PoolConnection, postgres::PgPoolOptions,
-};
+use sqlx::{Connection as _, PgConnection, PgPool, postgres::PgPoolOptions};
+use tokio::time::error::Elapsed;
 
 use super::{
     fault::Fault,
+    lease::Lease,
     migrate::{newest_known_migration, settled},
     options::PostgresOptions,
 };
@@ -27,8 +27,9 @@ const REASON_TIMEOUT: Duration = Duration::from_secs(1);
 /// An operation takes one connection for as long as it lasts. What fails in passing (a lost
 /// connection, a serialization failure, a deadlock, a full pool) is attempted again a few times,
 /// within the time-out for a connection; then it is [`StoreError::Unavailable`]. A mutation
-/// without an operation isn't repeated where it may have taken effect. A server that answers
-/// nothing at all is given up after both time-outs together.
+/// without an operation isn't repeated where it may have taken effect. A server that went silent
+/// ends an operation: a statement is waited for as long as both time-outs together, a connection
+/// that is tested first as long as one may take to get.
 ///
 /// ```no_run
 /// use notekeeper_store::{PostgresOptions, PostgresStore};
@@ -86,7 +87,8 @@ impl PostgresStore {
     /// Its connections must find the tables through their `search_path`, and should run
     /// transactions as `read committed` by default: under stricter levels, concurrent edits of
     /// one note fail each other and are attempted again a few times only. A `statement_timeout`
-    /// is the caller's to set.
+    /// and an `idle_in_transaction_session_timeout` are the caller's to set; without the latter,
+    /// a program that vanishes can leave a note locked for hours.
     pub fn from_pool(pool: PgPool) -> Self {
         Self {
             pool,
@@ -125,14 +127,15 @@ impl PostgresStore {
     }
 
     /// A connection for one operation.
-    pub(super) async fn connection(&self) -> Result<PoolConnection<Postgres>, Fault> {
+    pub(super) async fn connection(&self) -> Result<Lease, Fault> {
         match self.pool.acquire().await {
             // The pool has none and got none: it doesn't say why not.
             Err(sqlx::Error::PoolTimedOut) if self.pool.size() == 0 => {
                 let refused = self.connection_apart(REASON_TIMEOUT).await.err();
                 Err(refused.unwrap_or_else(|| Fault::of_connecting(sqlx::Error::PoolTimedOut)))
             }
-            acquired => acquired.map_err(Fault::of_connecting),
+            Ok(connection) => Ok(Lease::new(connection, self.answer_timeout)),
+            Err(error) => Err(Fault::of_connecting(error)),
         }
     }
 
@@ -147,10 +150,7 @@ impl PostgresStore {
         let options = self.pool.connect_options();
         match tokio::time::timeout(timeout, PgConnection::connect_with(&options)).await {
             Ok(connected) => connected.map_err(Fault::of_connecting),
-            Err(_) => Err(Fault::Passing {
-                reason: "the server doesn't answer".into(),
-                in_doubt: false,
-            }),
+            Err(_) => Err(Fault::silence(false)),
         }
     }
 
@@ -163,9 +163,10 @@ impl PostgresStore {
         self.pool.options().get_acquire_timeout()
     }
 
-    /// How long the server may take for the statements of one attempt.
-    pub(super) fn answer_timeout(&self) -> Duration {
-        self.answer_timeout
+    /// Work on a connection, given up where the server doesn't answer. The server's own time-outs
+    /// end statements that take too long; this is for a server or network that went silent.
+    pub(super) async fn limited<T>(&self, work: impl Future<Output = T>) -> Result<T, Elapsed> {
+        tokio::time::timeout(self.answer_timeout, work).await
     }
 
     pub(super) fn connections_max(&self) -> u32 {
@@ -186,11 +187,13 @@ impl PostgresStore {
     async fn newest_migration(&self) -> Result<i64, StoreError> {
         let found = async {
             let mut connection = self.connection_apart(self.patience()).await?;
-            let found: Option<i64> = sqlx::query_scalar(NEWEST_MIGRATION)
-                .fetch_one(&mut connection)
-                .await?;
+            let query = sqlx::query_scalar(NEWEST_MIGRATION).fetch_one(&mut connection);
+            let found: Option<i64> = match self.limited(query).await {
+                Ok(answer) => answer?,
+                Err(_) => return Err(Fault::silence(false)),
+            };
             // What was asked is answered; how the connection ends changes nothing.
-            let _ = connection.close().await;
+            let _ = self.limited(connection.close()).await;
             Ok(found.unwrap_or(0))
         };
         match found.await {

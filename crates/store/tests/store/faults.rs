@@ -72,6 +72,23 @@ async fn any_operation(store: &PostgresStore, scope: &Scope, n: usize) -> Result
     }
 }
 
+/// What is said of a server that says nothing.
+const SILENCE: &str = "the server doesn't answer";
+
+/// Each time-out of a store that is in a hurry.
+const HASTE: Duration = Duration::from_secs(1);
+
+/// A store that gives up soon.
+fn hasty(proxy: &Proxy, database: &Database, connections_max: u32) -> PostgresStore {
+    let options = PostgresOptions {
+        connections_max,
+        acquire_timeout: HASTE,
+        statement_timeout: HASTE,
+        ..proxy.options(database)
+    };
+    PostgresStore::connect_lazy(&options).expect("valid options")
+}
+
 async fn within_patience<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, what)
         .await
@@ -96,6 +113,8 @@ const NO_CONNECTION_IS_LEFT: &str =
     "select not exists (select from pg_stat_activity where application_name = $1)";
 const ONE_WAITS_FOR_A_LOCK: &str = "select exists (select from pg_stat_activity \
      where application_name = $1 and wait_event_type = 'Lock')";
+const ONE_IS_IDLE_IN_A_TRANSACTION: &str = "select exists (select from pg_stat_activity \
+     where application_name = $1 and state = 'idle in transaction')";
 const KILL_ALL: &str =
     "select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = $1";
 const KILL_ONE: &str = "select count(pg_terminate_backend(pid)) from (select pid \
@@ -250,10 +269,8 @@ async fn a_commit_that_got_lost_in_the_contended_path_is_answered_from_the_recei
     for (cut, replayed) in [(7, true), (6, false), (3, false)] {
         let id = format!("slow {cut}");
         let (slow_edit, fast_edit) = (operation(&id, "f"), operation(&format!("fast {cut}"), "f"));
-        let held = proxy.hold(2);
         let slow = append(&store, &scope, "a.md", &id, &slow_edit);
         let fast = async {
-            let release = held.reached().await;
             append(&direct, &scope, "a.md", "fast", &fast_edit)
                 .await
                 .expect("edit");
@@ -262,9 +279,8 @@ async fn a_commit_that_got_lost_in_the_contended_path_is_answered_from_the_recei
             } else {
                 proxy.cut_before(cut - 2);
             }
-            release.send(()).expect("the statement waits");
         };
-        let (receipt, ()) = futures::join!(slow, fast);
+        let (receipt, ()) = proxy.overtake(2, slow, fast).await;
         assert_eq!(receipt.expect("edit").replayed, replayed, "cut at {cut}");
         let text = text(&direct, &scope, "a.md").await.expect("there");
         assert_eq!(text.matches(&id).count(), 1, "cut at {cut}");
@@ -428,13 +444,7 @@ async fn a_server_that_refuses_is_named_and_not_waited_for() {
 async fn a_silent_server_is_unavailable_and_its_connection_is_given_up() {
     let database = Database::migrated().await;
     let proxy = Proxy::start().await;
-    let timeouts = PostgresOptions {
-        connections_max: 1,
-        acquire_timeout: Duration::from_secs(1),
-        statement_timeout: Duration::from_secs(1),
-        ..proxy.options(&database)
-    };
-    let store = PostgresStore::connect_lazy(&timeouts).expect("valid options");
+    let store = hasty(&proxy, &database, 1);
     let scope = scope("silent/main");
     let edit = operation("1", "f");
     append(&store, &scope, "a.md", "x", &edit)
@@ -446,7 +456,7 @@ async fn a_silent_server_is_unavailable_and_its_connection_is_given_up() {
     let Err(MutationError::Store(StoreError::Unavailable(reason))) = silent else {
         panic!("{silent:?}");
     };
-    assert_eq!(reason, "the server doesn't answer");
+    assert_eq!(reason, SILENCE);
     append(&store, &scope, "a.md", "y", &operation("3", "f"))
         .await
         .expect("a new connection");
@@ -454,6 +464,168 @@ async fn a_silent_server_is_unavailable_and_its_connection_is_given_up() {
         text(&store, &scope, "a.md").await.as_deref(),
         Some("x\ny\n")
     );
+}
+
+/// After a fail-over one connection says that it is dead, and the others say nothing. Each that
+/// was tried would cost a whole time-out.
+#[tokio::test]
+async fn of_a_silent_pool_no_more_than_one_connection_is_tried() {
+    const CONNECTIONS: u32 = 4;
+    let database = Database::migrated().await;
+    for (cut, operation) in [(false, None), (true, Some(operation("1", "f")))] {
+        let proxy = Proxy::start().await;
+        let store = hasty(&proxy, &database, CONNECTIONS);
+        let (scope, file) = (scope("silent/main"), name("a.md"));
+        let reads = (0..CONNECTIONS).map(|_| store.read(&scope, &file, 1));
+        for read in within_patience(join_all(reads)).await {
+            read.expect("read");
+        }
+        assert_eq!(proxy.connections(), u64::from(CONNECTIONS));
+        proxy.silence();
+        if cut {
+            proxy.cut_before(1);
+        }
+        let write = || store.write(&scope, &file, "x", &Expected::Any, operation.as_ref());
+        let asked = Instant::now();
+        let silent = within_patience(write()).await;
+        let Err(MutationError::Store(StoreError::Unavailable(reason))) = silent else {
+            panic!("{silent:?}");
+        };
+        assert_eq!(reason, SILENCE);
+        assert!(
+            asked.elapsed() < HASTE * CONNECTIONS,
+            "it took {:?}",
+            asked.elapsed()
+        );
+        assert_eq!(
+            proxy.connections(),
+            u64::from(CONNECTIONS),
+            "no new one was needed"
+        );
+        // Each of the others is given up as well, and then there are new ones.
+        let mut tries = 1;
+        while within_patience(write()).await.is_err() {
+            tries += 1;
+        }
+        assert!(tries <= CONNECTIONS, "{tries} tries");
+    }
+}
+
+/// The driver asks a connection that comes back whether it lives. The caller has its answer then,
+/// and no silence may keep the connection's place in the pool.
+#[tokio::test]
+async fn a_connection_that_goes_silent_on_its_way_back_frees_its_place() {
+    let database = Database::migrated().await;
+    let proxy = Proxy::start().await;
+    let store = hasty(&proxy, &database, 1);
+    let (scope, file) = (scope("silent/main"), name("a.md"));
+    proxy.silence_after(1);
+    let asked = Instant::now();
+    let read = store.read(&scope, &file, 1).await;
+    assert_eq!(read.expect("the caller has its answer"), None);
+    assert!(asked.elapsed() < HASTE * 2, "the caller doesn't wait");
+    within_patience(until_it_reads(&store, &scope)).await;
+}
+
+#[tokio::test]
+async fn a_cancelled_operation_at_a_silent_server_frees_its_place() {
+    let database = Database::migrated().await;
+    let proxy = Proxy::start().await;
+    let store = hasty(&proxy, &database, 1);
+    let (scope, file) = (scope("silent/main"), name("a.md"));
+    let held = proxy.hold(1);
+    let mut release = None;
+    {
+        let read = std::pin::pin!(store.read(&scope, &file, 1));
+        let reached = std::pin::pin!(async { release = Some(held.reached().await) });
+        futures::future::select(read, reached).await;
+        // Here the operation is dropped in the middle.
+    }
+    // Kept, so that the statement never goes on.
+    assert!(release.is_some(), "the statement was on its way");
+    within_patience(until_it_reads(&store, &scope)).await;
+}
+
+async fn until_it_reads(store: &PostgresStore, scope: &Scope) {
+    loop {
+        match store.read(scope, &name("a.md"), 1).await {
+            Ok(_) => return,
+            Err(StoreError::Unavailable(_)) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_silent_about_its_migrations_is_unavailable() {
+    let database = Database::migrated().await;
+    let proxy = Proxy::start().await;
+    let store = hasty(&proxy, &database, 1);
+    let mut behind = database.connection().await;
+    behind
+        .execute("alter table notes rename to away")
+        .await
+        .expect("alter");
+    let is_silent = |result: Result<(), StoreError>, what: &str| match result {
+        Err(StoreError::Unavailable(reason)) => assert_eq!(reason, SILENCE, "{what}"),
+        other => panic!("{what}: {other:?}"),
+    };
+    // Kept, so that the statements never go on.
+    let _held = proxy.hold(1);
+    is_silent(within_patience(store.check()).await, "check");
+    let _held = proxy.hold(1);
+    is_silent(
+        within_patience(store.migrate()).await.map(drop),
+        "the first question of a migration run",
+    );
+    let _held = proxy.hold(2);
+    is_silent(
+        within_patience(store.migrate()).await.map(drop),
+        "the second one",
+    );
+    // The missing table is what parsing finds; the question why is the first statement that runs.
+    let _held = proxy.hold(1);
+    let (scope, file) = (scope("t/main"), name("a.md"));
+    let read = store.read(&scope, &file, 1);
+    is_silent(within_patience(read).await.map(drop), "read");
+}
+
+/// A worker that vanishes between two statements of a transaction, with its machine or network:
+/// nothing tells the server, which has a note locked for it.
+#[tokio::test]
+async fn a_note_does_not_stay_locked_by_a_worker_that_vanished() {
+    let database = Database::migrated().await;
+    let (proxy, direct) = (Proxy::start().await, database.store());
+    let options = PostgresOptions {
+        statement_timeout: HASTE * 4,
+        ..proxy.options(&database)
+    };
+    let store = PostgresStore::connect_lazy(&options).expect("valid options");
+    let scope = scope("vanished/main");
+    let mut behind = database.connection().await;
+    let vanishing_edit = operation("vanishing", "f");
+    let vanishing = append(&store, &scope, "a.md", "vanishing", &vanishing_edit);
+    let overtaking = async {
+        append(&direct, &scope, "a.md", "fast", &operation("fast", "f"))
+            .await
+            .expect("edit");
+        // The transaction begins, and locks the note.
+        proxy.silence_after(2);
+    };
+    let vanishing = proxy.overtake(2, vanishing, overtaking);
+    let next = async {
+        let schema = &database.options.schema;
+        until(&mut behind, ONE_IS_IDLE_IN_A_TRANSACTION, schema).await;
+        append(&direct, &scope, "a.md", "next", &operation("next", "f")).await
+    };
+    let ((vanished, ()), next) = within_patience(async { futures::join!(vanishing, next) }).await;
+    next.expect("the lock is free again");
+    // This one came back, learns that its transaction is gone, and makes another attempt.
+    assert!(!vanished.expect("edit").replayed);
+    let text = text(&direct, &scope, "a.md").await.expect("there");
+    let mut lines: Vec<_> = text.lines().collect();
+    lines[1..].sort_unstable();
+    assert_eq!(lines, ["fast", "next", "vanishing"]);
 }
 
 #[tokio::test]

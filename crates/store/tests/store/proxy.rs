@@ -1,5 +1,5 @@
-//! A proxy in front of the database that counts what a store sends, and can hold a statement up
-//! or cut the connection at a chosen one.
+//! A proxy in front of the database that counts what a store sends, and can hold a statement up,
+//! cut the connection at a chosen one, or go silent, as a cut cable does.
 
 use std::sync::{
     Arc, Mutex,
@@ -31,6 +31,10 @@ struct State {
     /// Statements that were parsed: once for each connection.
     prepared: AtomicU64,
     trap: Mutex<Option<Trap>>,
+    /// Connections so far.
+    connections: AtomicU64,
+    /// The first so many connections lead nowhere any more.
+    silenced: AtomicU64,
 }
 
 /// What happens to a statement that was chosen by its number.
@@ -46,12 +50,17 @@ enum Trap {
     CutAfter { at: u64 },
     /// The connection is cut before the server sees it.
     CutBefore { at: u64 },
+    /// It is answered, but nothing that comes after it on this connection gets to the server.
+    SilenceAfter { at: u64 },
 }
 
 impl Trap {
     fn at(&self) -> u64 {
         match self {
-            Self::Hold { at, .. } | Self::CutAfter { at } | Self::CutBefore { at } => *at,
+            Self::Hold { at, .. }
+            | Self::CutAfter { at }
+            | Self::CutBefore { at }
+            | Self::SilenceAfter { at } => *at,
         }
     }
 }
@@ -114,6 +123,11 @@ impl Proxy {
         self.state.statements.load(Ordering::SeqCst)
     }
 
+    /// Connections so far.
+    pub(crate) fn connections(&self) -> u64 {
+        self.state.connections.load(Ordering::SeqCst)
+    }
+
     /// Statements parsed so far.
     pub(crate) fn prepared(&self) -> u64 {
         self.state.prepared.load(Ordering::SeqCst)
@@ -144,6 +158,38 @@ impl Proxy {
         self.set(Trap::CutBefore {
             at: self.statements() + number,
         });
+    }
+
+    /// Lets nothing to the server that follows the `number`th statement from now on, on its
+    /// connection. The statement is one with parameters.
+    pub(crate) fn silence_after(&self, number: u64) {
+        self.set(Trap::SilenceAfter {
+            at: self.statements() + number,
+        });
+    }
+
+    /// Lets nothing more to the server from the connections that there are. A trap still cuts
+    /// them.
+    pub(crate) fn silence(&self) {
+        let connections = self.state.connections.load(Ordering::SeqCst);
+        self.state.silenced.store(connections, Ordering::SeqCst);
+    }
+
+    /// Runs `slow`, whose `number`th statement waits until `fast` is over.
+    pub(crate) async fn overtake<S, F>(
+        &self,
+        number: u64,
+        slow: impl Future<Output = S>,
+        fast: impl Future<Output = F>,
+    ) -> (S, F) {
+        let held = self.hold(number);
+        let fast = async {
+            let release = held.reached().await;
+            let fast = fast.await;
+            release.send(()).expect("the statement waits");
+            fast
+        };
+        futures::join!(slow, fast)
     }
 
     fn set(&self, trap: Trap) {
@@ -193,10 +239,11 @@ async fn accept(listener: TcpListener, state: Arc<State>) {
 async fn forward(client: TcpStream, server: impl AsyncRead + AsyncWrite, state: &State) {
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = tokio::io::split(server);
+    let number = state.connections.fetch_add(1, Ordering::SeqCst);
     let swallow = AtomicBool::new(false);
     // Dropping what is left closes both sides.
     tokio::select! {
-        _ = requests(from_client, to_server, state, &swallow) => {}
+        _ = requests(from_client, to_server, state, number, &swallow) => {}
         _ = answers(from_server, to_client, &swallow) => {}
     }
 }
@@ -205,8 +252,10 @@ async fn requests(
     mut client: impl AsyncRead + Unpin,
     mut server: impl AsyncWrite + Unpin,
     state: &State,
+    connection: u64,
     swallow: &AtomicBool,
 ) -> std::io::Result<()> {
+    let (mut ending, mut silent) = (false, false);
     // The first message has no type.
     let length = client.read_u32().await?;
     let startup = read_body(&mut client, length).await?;
@@ -229,6 +278,7 @@ async fn requests(
                 None => {}
                 Some(Trap::CutBefore { .. }) => return Ok(()),
                 Some(Trap::CutAfter { .. }) => swallow.store(true, Ordering::SeqCst),
+                Some(Trap::SilenceAfter { .. }) => ending = true,
                 Some(Trap::Hold {
                     reached, release, ..
                 }) => {
@@ -238,6 +288,11 @@ async fn requests(
                 }
             }
         }
+        if silent || connection < state.silenced.load(Ordering::SeqCst) {
+            continue;
+        }
+        // A statement is complete, and will be answered, with the Sync after it.
+        silent = ending && kind == b'S';
         let mut message = Vec::with_capacity(body.len() + 5);
         message.push(kind);
         message.extend_from_slice(&length.to_be_bytes());
