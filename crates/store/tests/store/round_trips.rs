@@ -109,16 +109,13 @@ async fn a_contended_edit_takes_seven_round_trips() {
             );
             let (before, prepared) = (counted.proxy.statements(), counted.proxy.prepared());
             // Between the look-up and the write, another writer comes.
-            let held = counted.proxy.hold(2);
             let slow = append(&counted.store, &scope, file, "slow", &edit);
             let fast = async {
-                let release = held.reached().await;
                 append(&direct, &scope, file, "fast", &other)
                     .await
                     .expect("edit");
-                release.send(()).expect("the statement waits");
             };
-            let (receipt, ()) = futures::join!(slow, fast);
+            let (receipt, ()) = counted.proxy.overtake(2, slow, fast).await;
             assert!(!receipt.expect("edit").replayed);
             assert_eq!(counted.proxy.statements() - before, 7);
             if !warm {
@@ -142,19 +139,16 @@ async fn a_write_for_a_version_that_is_overtaken_takes_three_round_trips() {
         .expect("write");
     let expected = Expected::Version(first.version.expect("a version"));
     let before = counted.proxy.statements();
-    let held = counted.proxy.hold(2);
     let slow = counted
         .store
         .write(&scope, &file, "slow", &expected, Some(&write));
     let fast = async {
-        let release = held.reached().await;
         direct
             .write(&scope, &file, "fast", &expected, None)
             .await
             .expect("write");
-        release.send(()).expect("the statement waits");
     };
-    let (result, ()) = futures::join!(slow, fast);
+    let (result, ()) = counted.proxy.overtake(2, slow, fast).await;
     assert!(
         matches!(result, Err(MutationError::VersionConflict)),
         "{result:?}"
@@ -171,17 +165,14 @@ async fn an_operation_that_runs_elsewhere_meanwhile_is_answered_in_three_round_t
     let scope = scope("t/main");
     let same = operation("same", "f");
     let before = counted.proxy.statements();
-    let held = counted.proxy.hold(2);
     // The other call of the operation is about another note, so only the receipt is in the way.
     let slow = append(&counted.store, &scope, "slow.md", "x", &same);
     let fast = async {
-        let release = held.reached().await;
         append(&direct, &scope, "fast.md", "x", &same)
             .await
             .expect("edit");
-        release.send(()).expect("the statement waits");
     };
-    let (receipt, ()) = futures::join!(slow, fast);
+    let (receipt, ()) = counted.proxy.overtake(2, slow, fast).await;
     assert!(receipt.expect("answered").replayed);
     assert_eq!(counted.proxy.statements() - before, 3);
     assert_eq!(
@@ -225,19 +216,13 @@ async fn an_operation_is_answered_even_where_its_own_other_call_changed_the_note
             note_chars_max: 100,
             expected,
         };
-        let held = counted.proxy.hold(2);
         let slow = counted.store.edit(&scope, &file, &request, &same);
-        let fast = async {
-            let release = held.reached().await;
-            let receipt = direct
-                .edit(&scope, &file, &request, &same)
-                .await
-                .expect("edit");
-            release.send(()).expect("the statement waits");
-            receipt
-        };
-        let (slow, fast) = futures::join!(slow, fast);
-        let slow = slow.expect("answered from the receipt");
+        let fast = direct.edit(&scope, &file, &request, &same);
+        let (slow, fast) = counted.proxy.overtake(2, slow, fast).await;
+        let (slow, fast) = (
+            slow.expect("answered from the receipt"),
+            fast.expect("edit"),
+        );
         assert!(slow.replayed && !fast.replayed);
         assert_eq!(slow.version, fast.version);
         assert_eq!(
@@ -259,19 +244,16 @@ async fn an_operation_is_answered_even_where_its_own_other_call_made_the_note() 
             .await
             .expect("delete");
         let same = operation(&format!("{expected:?}"), "f");
-        let held = counted.proxy.hold(2);
         let slow = counted
             .store
             .write(&scope, &file, "x", &expected, Some(&same));
         let fast = async {
-            let release = held.reached().await;
             direct
                 .write(&scope, &file, "x", &expected, Some(&same))
                 .await
                 .expect("write");
-            release.send(()).expect("the statement waits");
         };
-        let (slow, ()) = futures::join!(slow, fast);
+        let (slow, ()) = counted.proxy.overtake(2, slow, fast).await;
         assert!(slow.expect("answered from the receipt").replayed);
     }
 }
@@ -286,18 +268,15 @@ async fn an_edit_that_a_deletion_overtakes_makes_the_note_anew() {
         .write(&scope, &file, "old\n", &Expected::Any, None)
         .await
         .expect("write");
-    let held = counted.proxy.hold(2);
     let edit = operation("edit", "f");
     let slow = append(&counted.store, &scope, "a.md", "new", &edit);
     let fast = async {
-        let release = held.reached().await;
         direct
             .delete(&scope, &file, &Expected::Any, None)
             .await
             .expect("delete");
-        release.send(()).expect("the statement waits");
     };
-    let (receipt, ()) = futures::join!(slow, fast);
+    let (receipt, ()) = counted.proxy.overtake(2, slow, fast).await;
     let receipt = receipt.expect("edit");
     assert_eq!(
         (receipt.status, receipt.existed),
@@ -337,17 +316,14 @@ async fn an_edit_whose_note_grows_over_the_bound_meanwhile_is_refused() {
             expected: Expected::Any,
         };
         let append = operation(overtaking, "f");
-        let held = counted.proxy.hold(2);
         let slow = counted.store.edit(&scope, &file, &request, &append);
         let fast = async {
-            let release = held.reached().await;
             direct
                 .write(&scope, &file, overtaking, &Expected::Any, None)
                 .await
                 .expect("write");
-            release.send(()).expect("the statement waits");
         };
-        let (slow, ()) = futures::join!(slow, fast);
+        let (slow, ()) = counted.proxy.overtake(2, slow, fast).await;
         let text = text(&direct, &scope, "a.md").await.expect("there");
         match (slow, refusal) {
             (Ok(_), None) => assert_eq!(text, "1234567\nx\n", "exactly the bound fits"),
@@ -380,17 +356,14 @@ async fn an_edit_that_is_refused_after_a_deletion_leaves_nothing_behind() {
         expected: Expected::Any,
     };
     let replace = operation("edit", "f");
-    let held = counted.proxy.hold(2);
     let slow = counted.store.edit(&scope, &file, &request, &replace);
     let fast = async {
-        let release = held.reached().await;
         direct
             .delete(&scope, &file, &Expected::Any, None)
             .await
             .expect("delete");
-        release.send(()).expect("the statement waits");
     };
-    let (refused, ()) = futures::join!(slow, fast);
+    let (refused, ()) = counted.proxy.overtake(2, slow, fast).await;
     assert!(
         matches!(refused, Err(MutationError::Refused(Refusal::NotFound))),
         "{refused:?}"
