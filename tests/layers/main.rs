@@ -158,12 +158,15 @@ fn files_under(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The part of a source file that comes before its tests.
+/// The part of a source file that comes before its tests, where these stand in a module of the file.
 fn without_tests(source: &str) -> impl Iterator<Item = &str> {
     let lines: Vec<&str> = source.lines().collect();
     let tests_begin = lines
         .windows(2)
-        .position(|pair| pair[0].trim() == "#[cfg(test)]" && pair[1].starts_with("mod "))
+        .position(|pair| {
+            let inline = pair[1].starts_with("mod ") && pair[1].trim_end().ends_with('{');
+            pair[0].trim() == "#[cfg(test)]" && inline
+        })
         .unwrap_or(lines.len());
     lines.into_iter().take(tests_begin)
 }
@@ -173,6 +176,14 @@ fn is_test(path: &Path) -> bool {
     let in_tests = path.components().any(|part| part.as_os_str() == "tests");
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     in_tests || name == "tests.rs" || (name.starts_with("test_") && name.ends_with(".py"))
+}
+
+#[test]
+fn a_module_of_tests_in_another_file_ends_no_check_of_the_file_that_names_it() {
+    let elsewhere = "#[cfg(test)]\nmod clock;\nuse std::env;";
+    assert_eq!(without_tests(elsewhere).last(), Some("use std::env;"));
+    let inline = "fn code() {}\n#[cfg(test)]\nmod tests {\n    use std::env;\n}";
+    assert_eq!(without_tests(inline).collect::<Vec<_>>(), ["fn code() {}"]);
 }
 
 #[test]
