@@ -1,11 +1,16 @@
 //! Starting: what the binary says of settings that it can't use, and of servers that aren't there.
 
-use std::time::Duration;
+use std::{path::Path, process::Stdio, time::Duration};
 
 use serde_json::json;
-use tokio::net::TcpSocket;
+use sqlx::{Connection as _, PgConnection};
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader},
+    net::TcpSocket,
+    process::Command,
+};
 
-use crate::support::{Bed, Ended, Proxy, Worker, WorkerOptions, run, say};
+use crate::support::{Bed, Ended, Proxy, Worker, WorkerOptions, in_time, run, say};
 
 /// Checks that a command failed with exit code `code` and said all of `parts`.
 fn assert_failed(ended: &Ended, code: i32, parts: &[&str]) {
@@ -91,7 +96,15 @@ async fn a_database_of_a_newer_release_is_refused() {
 #[tokio::test]
 async fn a_configuration_file_that_cannot_be_used_is_named_with_what_is_wrong_in_it() {
     let bed = Bed::new().await;
-    let unusable: [(&str, &[&str]); 5] = [
+    let unusable: [(&str, &[&str]); 7] = [
+        (
+            "[stores.default]\nurl = postgres://app:hunter2@db/app",
+            &["line 2"],
+        ),
+        (
+            "[stores.default]\nkind = 'in_memory'",
+            &["--database-url (DATABASE_URL)", "[stores.default]"],
+        ),
         (
             "[worker]\ntask_quue = 'x'",
             &["line 2", "task_quue", "`task_queue`"],
@@ -108,6 +121,7 @@ async fn a_configuration_file_that_cannot_be_used_is_named_with_what_is_wrong_in
         let file = bed.config(toml);
         let ended = run(&bed, &["worker"], &[("NOTEKEEPER_CONFIG", &file)]).await;
         assert_failed(&ended, 1, parts);
+        assert!(!ended.stderr.contains("hunter2"), "{ended:?}");
     }
     let absent = "/nowhere/notekeeper.toml";
     let ended = run(&bed, &["--config", absent, "worker"], &[]).await;
@@ -268,5 +282,107 @@ async fn a_worker_that_was_started_before_its_servers_serves_once_they_are_there
 
     let agent = bed.start(bed.input("acme")).await;
     assert_eq!(say(&agent, "hello").await.expect("a reply").text, "hi");
+    bed.finish().await;
+}
+
+/// How many schemas of demonstrations there are in the bed's database.
+async fn schemas_of_demonstrations(bed: &Bed) -> i64 {
+    let mut connection = PgConnection::connect(&bed.database_url)
+        .await
+        .expect("connect to the database");
+    sqlx::query_scalar("select count(*) from pg_namespace where nspname like 'notekeeper_demo_%'")
+        .fetch_one(&mut connection)
+        .await
+        .expect("count the schemas")
+}
+
+fn entries(directory: &Path) -> usize {
+    std::fs::read_dir(directory).expect("a directory").count()
+}
+
+#[tokio::test]
+async fn a_demonstration_that_fails_early_or_is_interrupted_leaves_nothing_behind() {
+    let bed = Bed::new().await;
+    let temporary = bed.path("temporary");
+    std::fs::create_dir(&temporary).expect("a directory");
+    let there = temporary.to_str().expect("a path that is text");
+
+    // A port that nobody listens on, for as long as it is ours.
+    let refusing = TcpSocket::new_v4().expect("a socket");
+    refusing
+        .bind("127.0.0.1:0".parse().expect("an address"))
+        .expect("a free port");
+    let address = refusing.local_addr().expect("an address").to_string();
+    let environment = [("TEMPORAL_ADDRESS", address.as_str()), ("TMPDIR", there)];
+    let no_server = run(&bed, &["demo"], &environment).await;
+    assert_failed(&no_server, 1, &["Temporal at", "can't be reached"]);
+
+    let target = Proxy::target(&bed.database_url);
+    let url = bed.database_url.replace(&target, &address);
+    let environment = [("DATABASE_URL", url.as_str()), ("TMPDIR", there)];
+    let no_database = run(&bed, &["demo"], &environment).await;
+    assert_failed(&no_database, 1, &["the database can't be used"]);
+    assert_eq!(entries(&temporary), 0);
+
+    let mut demonstration = Command::new(env!("CARGO_BIN_EXE_notekeeper"))
+        .arg("demo")
+        .env("DATABASE_URL", &bed.database_url)
+        .env("TEMPORAL_ADDRESS", &bed.temporal_address)
+        .env("TEMPORAL_NAMESPACE", &bed.temporal_namespace)
+        .env("TMPDIR", there)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("start the demonstration");
+    let stdout = demonstration.stdout.take().expect("piped");
+    let mut said = BufReader::new(stdout).lines();
+    let started = async {
+        while let Some(line) = said.next_line().await.expect("text") {
+            if line.starts_with("Worker 1 is started") {
+                return true;
+            }
+        }
+        false
+    };
+    assert!(in_time("its first worker", started).await);
+    assert_eq!(entries(&temporary), 1);
+    let id = demonstration.id().expect("it runs").to_string();
+    let interrupted = Command::new("kill").args(["-INT", &id]).status().await;
+    assert!(interrupted.expect("run kill").success());
+    let status = in_time("its end", demonstration.wait()).await;
+    assert_eq!(status.expect("it ended").code(), Some(130));
+    assert_eq!(entries(&temporary), 0);
+    assert_eq!(schemas_of_demonstrations(&bed).await, 0);
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn the_documentation_lists_every_flag_with_the_variable_that_the_help_gives() {
+    let bed = Bed::new().await;
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
+    let documented = std::fs::read_to_string(path).expect("the documentation");
+    let mut seen = 0;
+    for command in ["worker", "migrate", "replay", "demo"] {
+        let help = run(&bed, &[command, "--help"], &[]).await;
+        assert_eq!(help.code, Some(0), "{help:?}");
+        let mut flag = "";
+        for line in help.stdout.lines().map(str::trim) {
+            // Values that are possible are listed with one dash.
+            if line.starts_with("--") {
+                flag = line.split(' ').next().unwrap_or_default();
+            }
+            let Some((_, variable)) = line.split_once("[env: ") else {
+                continue;
+            };
+            let variable = variable.split(['=', ']']).next().unwrap_or_default();
+            let row = documented.lines().any(|line| {
+                line.contains(&format!("`{flag}`")) && line.contains(&format!("`{variable}`"))
+            });
+            assert!(row, "`{flag}` with `{variable}` of `notekeeper {command}`");
+            seen += 1;
+        }
+    }
+    assert!(seen > 10, "the help was read");
     bed.finish().await;
 }

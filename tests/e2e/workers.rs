@@ -153,6 +153,75 @@ async fn an_interrupt_drains_as_well_and_a_second_signal_ends_the_worker_at_once
     bed.finish().await;
 }
 
+/// Starts a worker that Temporal reaches through `temporal`, with this time for a drain.
+async fn draining_for(bed: &Bed, temporal: &Proxy, drain_seconds: u32) -> Worker {
+    let config = bed.config(&format!("[worker]\ndrain_seconds = {drain_seconds}\n"));
+    let options = WorkerOptions {
+        queues: Some("memory"),
+        environment: vec![
+            ("TEMPORAL_ADDRESS", temporal.address()),
+            ("NOTEKEEPER_CONFIG", config),
+        ],
+        ..WorkerOptions::default()
+    };
+    Worker::start(bed, options).await
+}
+
+#[tokio::test]
+async fn a_drain_outlasts_a_restart_of_temporal_and_nothing_is_done_again() {
+    let bed = Bed::new().await;
+    let temporal = Proxy::start(bed.temporal_address.clone()).await;
+    let mut worker = draining_for(&bed, &temporal, 60).await;
+    let mut lock = bed.lock_notes().await;
+    let write = json!({"scope": {"namespace": "acme"}, "content": "alpha"});
+    let enough = Duration::from_secs(60);
+    let call = bed
+        .start_call_within(enough, "write_memory", vec![payload(&write)])
+        .await;
+    lock.held_up(1).await;
+
+    worker.terminate();
+    worker.wait_until_logged("activities in hand have", 1).await;
+    temporal.cut();
+    worker
+        .wait_until_logged("Temporal can't be reached; what is in hand goes on", 1)
+        .await;
+    // The write ends while there is nobody to report it to.
+    lock.release().await;
+    temporal.mend();
+
+    assert_eq!(worker.ended().await.code(), Some(0));
+    worker.wait_until_logged("worker has drained", 1).await;
+    let called = call.end().await;
+    assert_eq!(
+        (called.attempts, &called.result()["status"]),
+        (1, &json!("created"))
+    );
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn a_drain_whose_time_is_over_without_temporal_is_given_up_and_fails() {
+    let bed = Bed::new().await;
+    let temporal = Proxy::start(bed.temporal_address.clone()).await;
+    let mut worker = draining_for(&bed, &temporal, 2).await;
+    let mut lock = bed.lock_notes().await;
+    let write = json!({"scope": {"namespace": "acme"}, "content": "alpha"});
+    let call = bed.start_call("write_memory", vec![payload(&write)]).await;
+    lock.held_up(1).await;
+
+    worker.terminate();
+    worker.wait_until_logged("activities in hand have", 1).await;
+    temporal.cut();
+
+    assert_eq!(worker.ended().await.code(), Some(1));
+    worker
+        .wait_until_logged("stopped without Temporal", 1)
+        .await;
+    drop((lock, call));
+    bed.finish().await;
+}
+
 /// Process id of the worker that ran an activity, as its name in histories tells it.
 fn process(activity: &Activity) -> u32 {
     let mut parts = activity.worker.split('@');

@@ -4,15 +4,20 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::{commands, telemetry};
+use crate::{commands, database_url::DatabaseUrl, telemetry};
 
 /// Durable memory for AI agents, as a Temporal activity worker.
 ///
 /// Settings come from flags, then from the environment, then from the file given with --config.
 #[derive(Debug, Parser)]
-#[command(name = "notekeeper", version, arg_required_else_help = true)]
+#[command(
+    name = "notekeeper",
+    version,
+    arg_required_else_help = true,
+    after_help = "Exit codes: 0 done, 1 failed, 2 arguments that make no sense, 130 interrupted."
+)]
 pub struct Cli {
-    /// TOML file with settings.
+    /// TOML file with settings; an unknown key in it is an error.
     #[arg(long, global = true, env = "NOTEKEEPER_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
@@ -35,7 +40,7 @@ pub struct Cli {
 pub(crate) enum Command {
     /// Run a worker: activities for callers in any language, and the workflows.
     Worker(WorkerArgs),
-    /// Bring the PostgreSQL schema up to date.
+    /// Bring the schema of every configured PostgreSQL store up to date.
     Migrate(MigrateArgs),
     /// Replay recorded histories, with no server and no store.
     Replay(ReplayArgs),
@@ -48,9 +53,9 @@ pub(crate) enum Command {
 pub(crate) struct DatabaseArgs {
     /// URL of the PostgreSQL database of the store `default`.
     #[arg(long, env = "DATABASE_URL", value_name = "URL", hide_env_values = true)]
-    pub(crate) database_url: Option<String>,
+    pub(crate) database_url: Option<DatabaseUrl>,
 
-    /// Schema that holds the tables.
+    /// Schema that holds the tables of the store `default` [default: notekeeper].
     #[arg(long, env = "NOTEKEEPER_SCHEMA", value_name = "NAME")]
     pub(crate) schema: Option<String>,
 }
@@ -60,7 +65,7 @@ pub(crate) struct DatabaseArgs {
 /// `TEMPORAL_PROFILE`).
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct TemporalArgs {
-    /// Address of the Temporal server, as `host:port` or a URL.
+    /// Address of the Temporal server, as `host:port` or a URL [default: localhost:7233].
     #[arg(
         long = "temporal-address",
         env = "TEMPORAL_ADDRESS",
@@ -68,7 +73,7 @@ pub(crate) struct TemporalArgs {
     )]
     pub(crate) address: Option<String>,
 
-    /// Temporal namespace.
+    /// Temporal namespace, which must exist [default: default].
     #[arg(
         long = "temporal-namespace",
         env = "TEMPORAL_NAMESPACE",
@@ -136,8 +141,10 @@ pub(crate) struct ReplayArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
-    #[command(flatten)]
-    pub(crate) database: DatabaseArgs,
+    /// URL of a PostgreSQL database, in which the demonstration makes a schema of its own and drops
+    /// it afterwards.
+    #[arg(long, env = "DATABASE_URL", value_name = "URL", hide_env_values = true)]
+    pub(crate) database_url: Option<DatabaseUrl>,
     #[command(flatten)]
     pub(crate) temporal: TemporalArgs,
 
@@ -146,8 +153,8 @@ pub(crate) struct DemoArgs {
     pub(crate) notes: Option<PathBuf>,
 }
 
-/// Runs a command to its end and says how the process should exit: 0 done, 1 failed. (2 is for
-/// arguments that make no sense.)
+/// Runs a command to its end and says how the process should exit: 0 done, 1 failed, and 130 where a
+/// signal interrupted a demonstration. (2 is for arguments that make no sense.)
 pub fn run(cli: Cli) -> ExitCode {
     if let Err(error) = telemetry::start(&cli.log) {
         eprintln!("error: {error:#}");

@@ -6,12 +6,15 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use notekeeper_contract::{DEFAULT_STORE, MEMORY_TASK_QUEUE, WORKFLOW_TASK_QUEUE};
 use notekeeper_store::PostgresOptions;
 use serde::Deserialize;
 
-use crate::cli::{DatabaseArgs, Queue, TemporalArgs, WorkerArgs};
+use crate::{
+    cli::{DatabaseArgs, Queue, TemporalArgs, WorkerArgs},
+    database_url::DatabaseUrl,
+};
 
 /// What the TOML file may hold. An unknown key is an error.
 #[derive(Debug, Default, Deserialize)]
@@ -54,7 +57,7 @@ pub(crate) enum StoreSection {
     /// Notes in PostgreSQL.
     Postgres {
         /// `postgres://…`; for the store `default` the flag and `DATABASE_URL` go before it.
-        url: Option<String>,
+        url: Option<DatabaseUrl>,
         /// Schema that holds the tables.
         schema: Option<String>,
         /// Most connections at a time.
@@ -119,8 +122,7 @@ impl File {
         };
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("can't read the configuration `{}`", path.display()))?;
-        toml::from_str(&text)
-            .with_context(|| format!("configuration `{}` can't be used", path.display()))
+        parse(&text).with_context(|| format!("configuration `{}` can't be used", path.display()))
     }
 
     /// Which server to talk to.
@@ -143,6 +145,7 @@ impl File {
         args: &DatabaseArgs,
     ) -> anyhow::Result<BTreeMap<String, StoreConfig>> {
         let mut sections = self.stores.clone();
+        check_not_ignored(args, &sections)?;
         if args.database_url.is_some() && !sections.contains_key(DEFAULT_STORE) {
             let section = StoreSection::Postgres {
                 url: None,
@@ -225,6 +228,65 @@ impl File {
     }
 }
 
+/// Reads the file's text. An error never quotes the line, which may hold a password.
+fn parse(text: &str) -> anyhow::Result<File> {
+    let deserializer =
+        toml::Deserializer::parse(text).map_err(|error| unusable(text, None, &error))?;
+    serde_path_to_error::deserialize(deserializer).map_err(|error| {
+        let key = error.path().to_string();
+        let key = (key != ".").then_some(key);
+        unusable(text, key.as_deref(), error.inner())
+    })
+}
+
+/// What is wrong in the file's text, and where.
+fn unusable(text: &str, key: Option<&str>, error: &toml::de::Error) -> anyhow::Error {
+    let line = error.span().map(|span| {
+        let before = text.bytes().take(span.start);
+        format!("line {}", before.filter(|byte| *byte == b'\n').count() + 1)
+    });
+    let key = key.map(|key| format!("`{key}`"));
+    // Messages quote a value of the wrong kind, which may be a URL with a password.
+    let message = match error.message() {
+        message if message.contains("://") || message.contains('@') => {
+            "a URL, or what looks like a part of one, stands where none is expected"
+        }
+        message => message,
+    };
+    let place: Vec<String> = line.into_iter().chain(key).collect();
+    match place.as_slice() {
+        [] => anyhow!("{message}"),
+        place => anyhow!("{}: {message}", place.join(", ")),
+    }
+}
+
+/// Flags and variables go before the file: what they ask for is never passed over in silence.
+fn check_not_ignored(
+    args: &DatabaseArgs,
+    sections: &BTreeMap<String, StoreSection>,
+) -> anyhow::Result<()> {
+    match sections.get(DEFAULT_STORE) {
+        Some(StoreSection::Postgres { .. }) => {}
+        Some(StoreSection::InMemory) if args.database_url.is_some() => bail!(
+            "--database-url (DATABASE_URL) names a database for the store `default`, and \
+             [stores.default] of the configuration file says kind = \"in_memory\"; \
+             remove one of them"
+        ),
+        Some(StoreSection::InMemory) if args.schema.is_some() => bail!(
+            "--schema (NOTEKEEPER_SCHEMA) is for a database, and [stores.default] of the \
+             configuration file says kind = \"in_memory\"; remove one of them"
+        ),
+        None if args.schema.is_some() && args.database_url.is_none() && !sections.is_empty() => {
+            bail!(
+                "--schema (NOTEKEEPER_SCHEMA) is for the store `default`, and the configuration \
+                 file has other stores alone; give their `schema` in [stores.NAME]"
+            )
+        }
+        Some(StoreSection::InMemory) | None => {}
+    }
+    Ok(())
+}
+
 fn store(name: &str, section: StoreSection, args: &DatabaseArgs) -> anyhow::Result<StoreConfig> {
     match section {
         StoreSection::InMemory => Ok(StoreConfig::InMemory),
@@ -236,7 +298,7 @@ fn store(name: &str, section: StoreSection, args: &DatabaseArgs) -> anyhow::Resu
             let url = args.database_url.clone().or(url).with_context(|| {
                 format!("store `{name}` has no `url`; add it, or for `default` set DATABASE_URL")
             })?;
-            let mut options = PostgresOptions::new(url);
+            let mut options = PostgresOptions::new(url.into_string());
             if let Some(schema) = args.schema.clone().or(schema) {
                 options.schema = schema;
             }
@@ -245,5 +307,107 @@ fn store(name: &str, section: StoreSection, args: &DatabaseArgs) -> anyhow::Resu
             }
             Ok(StoreConfig::Postgres(options))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said of a file, as the program says it.
+    fn refused(toml: &str) -> String {
+        let error = parse(toml).expect_err("the file can't be used");
+        format!("{error:#}")
+    }
+
+    fn stores(toml: &str, args: &DatabaseArgs) -> anyhow::Result<Vec<String>> {
+        let stores = parse(toml).expect("a usable file").stores(args)?;
+        Ok(stores.into_keys().collect())
+    }
+
+    fn args(database_url: Option<&str>, schema: Option<&str>) -> DatabaseArgs {
+        DatabaseArgs {
+            database_url: database_url.map(DatabaseUrl::from),
+            schema: schema.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn an_error_in_the_file_never_shows_the_password_that_stands_there() {
+        let files = [
+            "[stores.default]\nurl = postgres://app:hunter2@db/app",
+            "[stores.default]\nkind = 'postgres'\nurl = 'postgres://app:hunter2@db/app",
+            "[stores.default]\nkind = 'postgres'\nurl = 'postgres://app:hunter2@db/app'\nurl = ''",
+            "[stores.default]\nkind = 'postgres://app:hunter2@db/app'",
+            "[stores.default]\nkind = 'postgres'\nconnections_max = 'postgres://app:hunter2@db/app'",
+            "[worker]\nqueues = 'app:hunter2@db'",
+            "stores = 'postgres://app:hunter2@db/app'",
+            "postgres://app:hunter2@db/app",
+        ];
+        for file in files {
+            let said = refused(file);
+            assert!(!said.contains("hunter2"), "{said}");
+            assert!(said.starts_with("line "), "{said}");
+        }
+    }
+
+    #[test]
+    fn an_error_in_the_file_says_the_line_the_key_and_what_is_wrong() {
+        assert_eq!(
+            refused("[worker]\n\nactivity_slots = 'many'"),
+            "line 3, `worker.activity_slots`: invalid type: string \"many\", expected usize"
+        );
+        let misspelt = refused("[temporal]\nadress = 'x'");
+        assert!(
+            misspelt.starts_with("line 2, `temporal.adress`: unknown field `adress`"),
+            "{misspelt}"
+        );
+    }
+
+    #[test]
+    fn a_flag_that_the_file_leaves_no_use_for_is_an_error_that_names_both() {
+        let in_memory = "[stores.default]\nkind = 'in_memory'";
+        let other = "[stores.eu]\nkind = 'postgres'\nurl = 'postgres://eu/app'";
+        let url = Some("postgres://db/app");
+        let cases = [
+            (in_memory, args(url, None), "--database-url (DATABASE_URL)"),
+            (
+                in_memory,
+                args(url, Some("s")),
+                "--database-url (DATABASE_URL)",
+            ),
+            (
+                in_memory,
+                args(None, Some("s")),
+                "--schema (NOTEKEEPER_SCHEMA)",
+            ),
+            (other, args(None, Some("s")), "--schema (NOTEKEEPER_SCHEMA)"),
+        ];
+        for (toml, args, flag) in cases {
+            let said = stores(toml, &args)
+                .expect_err("nothing is ignored")
+                .to_string();
+            assert!(said.contains(flag) && said.contains("[stores."), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_database_of_the_flags_stands_beside_the_other_stores_of_the_file() {
+        let toml = "[stores.scratch]\nkind = 'in_memory'";
+        let both = args(Some("postgres://db/app"), Some("s"));
+        assert_eq!(stores(toml, &both).expect("stores"), ["default", "scratch"]);
+        assert_eq!(
+            stores(toml, &args(None, None)).expect("stores"),
+            ["scratch"]
+        );
+    }
+
+    #[test]
+    fn what_holds_the_url_of_a_database_does_not_show_it() {
+        let secret = args(Some("postgres://app:hunter2@db/app"), None);
+        let file = parse("[stores.default]\nkind = 'postgres'\nurl = 'postgres://a:hunter2@b/c'");
+        let shown = format!("{secret:?} {:?}", file.expect("a usable file"));
+        assert!(!shown.contains("hunter2"), "{shown}");
+        assert!(shown.contains("DatabaseUrl"), "{shown}");
     }
 }

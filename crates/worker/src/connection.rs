@@ -1,16 +1,15 @@
 //! Connecting, patiently.
 
-use std::{future::Future, time::Duration};
+use std::{
+    collections::hash_map::RandomState,
+    future::Future,
+    hash::{BuildHasher as _, Hasher as _},
+    time::Duration,
+};
 
 use anyhow::anyhow;
-use temporalio_client::{
-    Client, ClientOptions, Connection, ConnectionOptions, Url, grpc::WorkflowService,
-    tonic::IntoRequest as _,
-};
-use temporalio_common::{
-    envconfig::{LoadClientConfigProfileOptions, load_client_config_profile},
-    protos::temporal::api::workflowservice::v1::GetSystemInfoRequest,
-};
+use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
+use temporalio_common::envconfig::{LoadClientConfigProfileOptions, load_client_config_profile};
 
 use crate::{config::TemporalConfig, failure_converter::data_converter, shutdown::Shutdown};
 
@@ -19,9 +18,6 @@ const BACKOFF_MAX: Duration = Duration::from_secs(30);
 
 /// Longest time of one attempt to reach the server, its first answer included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Longest time for the answer that says whether the server is still there.
-const PROBE_TIMEOUT: Duration = Duration::from_millis(600);
 
 /// How to reach Temporal: the settings of Temporal's own tools, overridden by ours.
 pub(crate) struct TemporalTarget {
@@ -48,7 +44,7 @@ impl TemporalTarget {
             let address = address.map_or_else(String::new, |address| format!(" at `{address}`"));
             anyhow!("Temporal{address} can't be used: {error}")
         })?;
-        connection.identity = format!("notekeeper@{}", std::process::id());
+        connection.identity = identity();
         connection.connect_timeout.get_or_insert(CONNECT_TIMEOUT);
         let client = ClientOptions::new(namespace.unwrap_or_else(|| "default".to_owned()))
             .data_converter(data_converter())
@@ -72,21 +68,15 @@ impl TemporalTarget {
     }
 }
 
-/// Waits until the server leaves two questions in a row without an answer.
-pub(crate) async fn out_of_reach(client: &Client) {
-    let mut client = client.clone();
-    let mut missed = 0;
-    while missed < 2 {
-        let request = GetSystemInfoRequest::default().into_request();
-        let answer = WorkflowService::get_system_info(&mut client, request);
-        match tokio::time::timeout(PROBE_TIMEOUT, answer).await {
-            Ok(Ok(_)) => {
-                missed = 0;
-                tokio::time::sleep(PROBE_TIMEOUT).await;
-            }
-            Ok(Err(_)) | Err(_) => missed += 1,
-        }
-    }
+/// Under which name this process appears in histories and on task queues: `process@host`, as with
+/// Temporal's SDKs, and a part that another start doesn't have, since in a container every process
+/// has the same number and a restarted one also the same host.
+fn identity() -> String {
+    // The one source of randomness in the standard library.
+    let start = RandomState::new().build_hasher().finish();
+    let host = gethostname::gethostname();
+    let host = host.to_string_lossy();
+    format!("{}@{host}@{:08x}", std::process::id(), start >> 32)
 }
 
 /// Tries until it succeeds or a stop is asked for (`None`). Each failed attempt is said once.
@@ -115,5 +105,23 @@ where
             () = shutdown.asked() => return None,
         }
         backoff = (backoff * 2).min(BACKOFF_MAX);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_start_of_a_worker_has_an_identity_of_its_own_with_process_and_host() {
+        let (one, other) = (identity(), identity());
+        assert_ne!(one, other);
+        let parts: Vec<&str> = one.split('@').collect();
+        let [process, host, start] = parts.as_slice() else {
+            panic!("{one}");
+        };
+        assert_eq!(*process, std::process::id().to_string());
+        assert_eq!(*host, gethostname::gethostname().to_string_lossy());
+        assert_eq!(start.len(), 8, "{one}");
     }
 }

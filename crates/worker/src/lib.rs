@@ -6,6 +6,8 @@ mod cli;
 mod commands;
 mod config;
 mod connection;
+mod database_url;
+mod drain;
 mod failure_converter;
 mod histories;
 mod program;

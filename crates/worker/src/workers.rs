@@ -1,8 +1,8 @@
 //! The two workers: activities alone, and workflows with the same activities.
 
-use std::thread;
+use std::{thread, time::Duration};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, bail};
 use notekeeper_activities::{ModelActivities, NotebookActivities};
 use notekeeper_workflows::AgentWorkflow;
 use temporalio_client::Client;
@@ -15,7 +15,12 @@ use temporalio_sdk::{
 };
 use tokio::{runtime::Handle, sync::oneshot};
 
-use crate::{cli::Queue, config::WorkerConfig, connection::out_of_reach, shutdown::Shutdown};
+use crate::{
+    cli::Queue,
+    config::WorkerConfig,
+    drain::{InHand, in_vain},
+    shutdown::Shutdown,
+};
 
 /// What a worker carries out.
 #[derive(Clone)]
@@ -24,8 +29,16 @@ pub(crate) struct Activities {
     pub(crate) model: ModelActivities,
 }
 
+/// What one worker is made of.
+struct Work {
+    client: Client,
+    options: WorkerOptions,
+    in_hand: InHand,
+    drain: Duration,
+}
+
 /// Serves the configured queues, one client each, until a stop is asked for and all work in hand
-/// is done.
+/// is done. Giving some of it up is an error.
 ///
 /// Each worker has a thread of its own, because one thread runs all of a worker's workflow code
 /// and its polling. A worker that fails stops the others: the process ends, and its supervisor
@@ -38,8 +51,14 @@ pub(crate) async fn serve(
 ) -> anyhow::Result<()> {
     let mut running = Vec::with_capacity(clients.len());
     for (queue, client) in config.queues.iter().copied().zip(clients) {
-        let options = options(config, queue, activities)?;
-        running.push(spawn(queue, client, options, shutdown.clone())?);
+        let in_hand = InHand::default();
+        let work = Work {
+            client,
+            options: options(config, queue, activities, &in_hand)?,
+            in_hand,
+            drain: config.drain,
+        };
+        running.push(spawn(queue, work, shutdown.clone())?);
     }
     let mut results = Vec::with_capacity(running.len());
     while !running.is_empty() {
@@ -54,8 +73,7 @@ pub(crate) async fn serve(
 /// Starts a worker on a thread of its own. The receiver resolves when it has ended.
 fn spawn(
     queue: Queue,
-    client: Client,
-    options: WorkerOptions,
+    work: Work,
     shutdown: Shutdown,
 ) -> anyhow::Result<oneshot::Receiver<anyhow::Result<()>>> {
     let (ended, receiver) = oneshot::channel();
@@ -63,7 +81,7 @@ fn spawn(
     thread::Builder::new()
         .name(format!("{queue:?}").to_lowercase())
         .spawn(move || {
-            let result = tokio.block_on(run(client, options, shutdown));
+            let result = tokio.block_on(run(work, shutdown));
             // The receiver is gone only where the process is ending anyway.
             let _ = ended.send(result);
         })
@@ -71,7 +89,13 @@ fn spawn(
     Ok(receiver)
 }
 
-async fn run(client: Client, options: WorkerOptions, shutdown: Shutdown) -> anyhow::Result<()> {
+async fn run(work: Work, shutdown: Shutdown) -> anyhow::Result<()> {
+    let Work {
+        client,
+        options,
+        in_hand,
+        drain,
+    } = work;
     let task_queue = options.task_queue.clone();
     let runtime_options = RuntimeOptions::builder()
         .build()
@@ -85,31 +109,36 @@ async fn run(client: Client, options: WorkerOptions, shutdown: Shutdown) -> anyh
         stop();
     });
     tracing::info!(task_queue, "worker is up");
+    let given_up = async {
+        shutdown.asked().await;
+        in_vain(&client, &in_hand, drain).await
+    };
     tokio::select! {
         result = worker.run() => {
             result.with_context(|| format!("worker on task queue `{task_queue}` failed"))?;
             tracing::info!(task_queue, "worker has drained");
         }
-        () = without_temporal(&client, &shutdown) => tracing::warn!(
-            task_queue,
-            "stopped without Temporal, which can't be reached; unfinished activities will be \
-             retried elsewhere"
-        ),
+        unfinished = given_up => {
+            if unfinished {
+                bail!(
+                    "worker on task queue `{task_queue}` stopped without Temporal, which can't be \
+                     reached; unfinished activities will be retried elsewhere"
+                );
+            }
+            tracing::warn!(
+                task_queue,
+                "stopped without Temporal, which can't be reached; nothing was in hand"
+            );
+        }
     }
     Ok(())
-}
-
-/// Waits until a stop is asked for and Temporal is out of reach. A drain would then wait in vain:
-/// there is nobody to report results to.
-async fn without_temporal(client: &Client, shutdown: &Shutdown) {
-    shutdown.asked().await;
-    out_of_reach(client).await;
 }
 
 fn options(
     config: &WorkerConfig,
     queue: Queue,
     activities: &Activities,
+    in_hand: &InHand,
 ) -> anyhow::Result<WorkerOptions> {
     let name = match queue {
         Queue::Memory => &config.task_queue,
@@ -125,6 +154,7 @@ fn options(
     let mut options = WorkerOptions::new(name.as_str())
         .tuner(tuner)
         .graceful_shutdown_period(config.drain)
+        .activity_inbound_interceptor(in_hand.clone())
         .register_activities(activities.notebook.clone())
         .register_activities(activities.model.clone())
         .build();

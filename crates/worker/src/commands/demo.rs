@@ -9,9 +9,13 @@ mod report;
 mod stage;
 mod tally;
 
-use std::{path::Path, process::ExitCode};
+use std::{
+    io::{Write as _, stdout},
+    path::Path,
+    process::ExitCode,
+};
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 
 use crate::{cli::DemoArgs, config::File, shutdown::Shutdown};
 
@@ -19,6 +23,9 @@ use self::{notes::Notes, report::Report, stage::Stage};
 
 /// Tenants that talk at the same time, each with a notebook of its own.
 const TENANTS: [&str; 3] = ["ada", "lin", "sam"];
+
+/// Exit code after a signal: 128 + SIGINT, as shells report it.
+const INTERRUPTED: u8 = 130;
 
 pub(crate) fn run(config: Option<&Path>, args: DemoArgs) -> anyhow::Result<ExitCode> {
     if !cfg!(feature = "fault-points") {
@@ -31,30 +38,46 @@ pub(crate) fn run(config: Option<&Path>, args: DemoArgs) -> anyhow::Result<ExitC
     let notes = Notes::read(args.notes.as_deref())?;
     super::block_on(async {
         let shutdown = Shutdown::on_signals()?;
-        let mut stage = Stage::set(&file, &args).await?;
-        let outcome = tokio::select! {
-            outcome = perform(&mut stage, &notes) => outcome.map(Some),
-            () = shutdown.asked() => Ok(None),
+        let stage = tokio::select! {
+            stage = Stage::set(&file, &args) => stage?,
+            () = shutdown.asked() => return Ok(ExitCode::from(INTERRUPTED)),
         };
-        stage
-            .clear(
-                outcome
-                    .as_ref()
-                    .is_ok_and(|report| report.as_ref().is_some_and(Report::holds)),
-            )
-            .await;
-        match outcome? {
-            Some(report) => {
-                print!("{report}");
-                Ok(if report.holds() {
-                    ExitCode::SUCCESS
-                } else {
-                    ExitCode::FAILURE
-                })
-            }
-            None => Ok(ExitCode::from(130)),
-        }
+        let (outcome, stage) = on(stage, &notes, &shutdown).await;
+        let went_wrong = match &outcome {
+            Ok(Some(report)) => !report.holds(),
+            Ok(None) => false,
+            Err(_) => true,
+        };
+        stage.clear(went_wrong).await;
+        let Some(report) = outcome? else {
+            return Ok(ExitCode::from(INTERRUPTED));
+        };
+        write!(stdout(), "{report}").context("can't write the report")?;
+        Ok(if report.holds() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        })
     })
+}
+
+/// Performs on a stage that is given back in any case, to be cleared. `None` where it was
+/// interrupted.
+async fn on(
+    mut stage: Stage,
+    notes: &Notes,
+    shutdown: &Shutdown,
+) -> (anyhow::Result<Option<Report>>, Stage) {
+    // Not interrupted: a schema that is made while it is dropped would remain.
+    let prepared = stage.prepare().await;
+    let outcome = match prepared {
+        Ok(()) => tokio::select! {
+            outcome = perform(&mut stage, notes) => outcome.map(Some),
+            () = shutdown.asked() => Ok(None),
+        },
+        Err(error) => Err(error),
+    };
+    (outcome, stage)
 }
 
 async fn perform(stage: &mut Stage, notes: &Notes) -> anyhow::Result<Report> {

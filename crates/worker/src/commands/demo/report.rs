@@ -121,7 +121,7 @@ impl fmt::Display for Report {
                 database_stopped: true,
                 ..
             }) => "the database stopped",
-            _ => "a process that knows no database",
+            _ => "no database known to it (it isn't ours to stop, so it went on)",
         };
         let replays = self.replayed.is_some_and(|replayed| replayed.all);
         let verdict = if replays {

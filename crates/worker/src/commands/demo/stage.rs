@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs::File as LogFile,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -18,7 +18,7 @@ use temporalio_client::{Client, NamespacedClient as _};
 use temporalio_common::protos::temporal::api::history::v1::History;
 
 use crate::{
-    cli::DemoArgs,
+    cli::{DatabaseArgs, DemoArgs},
     config::{File, StoreConfig},
     connection::TemporalTarget,
     program::own_program,
@@ -28,6 +28,9 @@ use super::{notes::Notes, plan};
 
 /// Fault that stops the first worker: the store has committed, Temporal doesn't know yet.
 const FAULT_POINT: &str = "write_memory.after_commit";
+
+/// Exit code of `stop-postgres` for a database that was given to us.
+const NOT_OURS: i32 = 3;
 
 pub(super) struct Stage {
     pub(super) store: PostgresStore,
@@ -42,19 +45,20 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Makes the schema and connects to the server.
+    /// Connects to the server and makes the directory. The database is not touched yet, so that
+    /// nothing has to be cleared in it where the server isn't there.
     pub(super) async fn set(file: &File, args: &DemoArgs) -> anyhow::Result<Self> {
-        let Some(StoreConfig::Postgres(mut database)) =
-            file.stores(&args.database)?.remove(DEFAULT_STORE)
+        let url = DatabaseArgs {
+            database_url: args.database_url.clone(),
+            schema: None,
+        };
+        let Some(StoreConfig::Postgres(mut database)) = file.stores(&url)?.remove(DEFAULT_STORE)
         else {
             bail!("the demonstration needs a PostgreSQL database as the store `default`");
         };
         let unique = format!("{}_{}", std::process::id(), since_epoch_ms());
         database.schema = format!("notekeeper_demo_{unique}");
         let store = PostgresStore::connect_lazy(&database)?;
-        store.migrate().await.context(
-            "the database can't be used; `make demo` starts one where DATABASE_URL is not set",
-        )?;
         let target = TemporalTarget::resolve(&file.temporal(&args.temporal))?;
         let client = target.connect().await.with_context(|| {
             format!(
@@ -66,7 +70,6 @@ impl Stage {
         let directory = std::env::temp_dir().join(format!("notekeeper-demo-{unique}"));
         std::fs::create_dir(&directory)
             .with_context(|| format!("can't make `{}`", directory.display()))?;
-        std::fs::write(directory.join("script.json"), plan::script().to_string())?;
         Ok(Self {
             store,
             client,
@@ -78,6 +81,18 @@ impl Stage {
             directory,
             workers: Vec::new(),
         })
+    }
+
+    /// Makes what has to be cleared afterwards, also where this fails halfway: the script of the
+    /// model, and the schema.
+    pub(super) async fn prepare(&self) -> anyhow::Result<()> {
+        let script = self.directory.join("script.json");
+        std::fs::write(&script, plan::script().to_string())
+            .with_context(|| format!("can't write `{}`", script.display()))?;
+        self.store.migrate().await.context(
+            "the database can't be used; `make demo` starts one where DATABASE_URL is not set",
+        )?;
+        Ok(())
     }
 
     /// Whose notes a tenant's are.
@@ -156,8 +171,7 @@ impl Stage {
     }
 
     /// Stops the workers, then the database, and replays the histories in a process that knows
-    /// neither database nor server. Says whether the database was really stopped, and whether all
-    /// histories replayed.
+    /// neither database nor server. A database that is ours and can't be stopped is an error.
     pub(super) fn replay_without_database(
         &mut self,
         histories: &[History],
@@ -171,7 +185,8 @@ impl Stage {
                 history.encode_to_vec(),
             )?;
         }
-        self.database_stopped = stop_database()?;
+        let services = std::env::var_os("NOTEKEEPER_SERVICES").map(PathBuf::from);
+        self.database_stopped = stop_database(services.as_deref())?;
         let output = Command::new(own_program()?)
             .arg("replay")
             .arg(&directory)
@@ -197,8 +212,8 @@ impl Stage {
         }
     }
 
-    /// Leaves nothing behind, except logs where something went wrong.
-    pub(super) async fn clear(mut self, held: bool) {
+    /// Leaves nothing behind, except the logs of workers where something went wrong.
+    pub(super) async fn clear(mut self, went_wrong: bool) {
         self.stop_workers();
         if !self.database_stopped
             && let Err(error) = drop_schema(&self.database).await
@@ -208,10 +223,10 @@ impl Stage {
                 self.database.schema
             );
         }
-        if held {
-            let _ = std::fs::remove_dir_all(&self.directory);
-        } else {
+        if went_wrong && !self.workers.is_empty() {
             println!("Logs and histories are in {}.", self.directory.display());
+        } else if let Err(error) = std::fs::remove_dir_all(&self.directory) {
+            println!("{} is left: {error}", self.directory.display());
         }
     }
 }
@@ -220,26 +235,34 @@ impl Stage {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Replayed {
     pub(super) all: bool,
+    /// `false` where the database isn't ours to stop.
     pub(super) database_stopped: bool,
 }
 
-/// Stops the database where it was started for us; says whether it was.
-fn stop_database() -> anyhow::Result<bool> {
-    let Some(services) = std::env::var_os("NOTEKEEPER_SERVICES") else {
+/// Stops the database where it was started for us, by the programs in the directory `services`;
+/// says whether it was. Anything else is an error: the replay would prove nothing.
+fn stop_database(services: Option<&Path>) -> anyhow::Result<bool> {
+    let Some(services) = services else {
         return Ok(false);
     };
-    let status = Command::new(PathBuf::from(services).join("stop-postgres"))
+    let status = Command::new(services.join("stop-postgres"))
         .stdout(Stdio::null())
         .status()
         .context("can't stop the database")?;
-    Ok(status.success())
+    match status.code() {
+        Some(0) => Ok(true),
+        Some(NOT_OURS) => Ok(false),
+        _ => {
+            bail!("the database can't be stopped for the replay: stop-postgres ended with {status}")
+        }
+    }
 }
 
 /// Drops the demonstration's own schema.
 async fn drop_schema(database: &PostgresOptions) -> Result<(), sqlx::Error> {
     let mut connection = PgConnection::connect(&database.url).await?;
     // The name was made here, of letters, digits and `_`.
-    let statement = format!("drop schema \"{}\" cascade", database.schema);
+    let statement = format!("drop schema if exists \"{}\" cascade", database.schema);
     sqlx::raw_sql(sqlx::AssertSqlSafe(statement))
         .execute(&mut connection)
         .await?;
@@ -250,4 +273,41 @@ fn since_epoch_ms() -> u128 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_millis())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    /// What comes of a `stop-postgres` that ends with this exit code.
+    fn stopped_with(code: i32) -> anyhow::Result<bool> {
+        let services = tempfile::tempdir().expect("a directory");
+        let program = services.path().join("stop-postgres");
+        // In place before it is run, and never open for writing in this process.
+        let staged = services.path().join("staged");
+        std::fs::write(&staged, format!("#!/bin/sh\nexit {code}\n")).expect("a file");
+        std::fs::set_permissions(&staged, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+        let copied = Command::new("cp")
+            .args(["-p"])
+            .arg(&staged)
+            .arg(&program)
+            .status();
+        assert!(copied.expect("run cp").success());
+        stop_database(Some(services.path()))
+    }
+
+    #[test]
+    fn only_a_database_that_is_not_ours_may_go_on_during_the_replay() {
+        assert!(stopped_with(0).expect("stopped"));
+        assert!(!stopped_with(3).expect("not ours"));
+        assert!(!stop_database(None).expect("nobody to ask"));
+        for code in [1, 2, 127] {
+            let said = stopped_with(code).expect_err("not stopped").to_string();
+            assert!(said.contains("can't be stopped"), "{said}");
+        }
+        let nowhere = Path::new("/nowhere");
+        assert!(stop_database(Some(nowhere)).is_err());
+    }
 }
