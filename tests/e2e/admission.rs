@@ -6,7 +6,7 @@ use notekeeper_contract::FailureType;
 use notekeeper_workflows::{AgentOutput, AgentWorkflow, SendMessage, Session};
 use serde_json::{Value, json};
 use temporalio_client::{
-    UntypedUpdate, WorkflowStartOptions, WorkflowStartUpdateOptions,
+    UntypedSignal, UntypedUpdate, WorkflowStartOptions, WorkflowStartUpdateOptions,
     errors::{WorkflowGetResultError, WorkflowUpdateError},
 };
 use temporalio_common::{
@@ -324,5 +324,22 @@ async fn what_a_newer_worker_hands_over_is_taken_up() {
 
     assert_eq!(answered.text, "3");
     assert_eq!(state(&agent).await.turns, 2);
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn a_close_with_something_sent_along_closes() {
+    let bed = Bed::new().await;
+    let _worker = Worker::serving(&bed, &json!([])).await;
+    let agent = bed.start(bed.input("acme")).await;
+    let sent_along = RawValue::new(json(json!({"reason": "lunch"})));
+    agent
+        .signal(UntypedSignal::new("close"), sent_along, Default::default())
+        .await
+        .expect("signal close");
+
+    let output = ended(&agent).await.expect("it ends");
+
+    assert_eq!(output.messages, 0);
     bed.finish().await;
 }

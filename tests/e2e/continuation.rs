@@ -72,6 +72,30 @@ async fn the_same_message_id_is_answered_once_also_by_the_next_run() {
 }
 
 #[tokio::test]
+async fn the_same_update_id_is_answered_once_also_by_the_next_run() {
+    let bed = Bed::new().await;
+    let _worker = Worker::serving(&bed, &turns()).await;
+    let agent = bed.start(short_runs(&bed)).await;
+    let message = || SendMessage {
+        text: "alpha".to_owned(),
+        id: None,
+    };
+
+    let first = send(&agent, message(), Some("u-1")).await.expect("a reply");
+    continue_as_new(&agent).await;
+    let again = send(&agent, message(), Some("u-1")).await.expect("a reply");
+    let other = send(&agent, message(), Some("u-2")).await.expect("a reply");
+
+    assert_eq!(again, first);
+    assert_eq!(other.text, "wrote alpha");
+    assert_eq!(
+        bed.note("acme/main", "MEMORY.md").await.as_deref(),
+        Some("alpha\nalpha\n")
+    );
+    bed.finish().await;
+}
+
+#[tokio::test]
 async fn constant_call_ids_are_operations_of_their_own_in_every_turn_and_every_run() {
     let bed = Bed::new().await;
     let _worker = Worker::serving(&bed, &turns()).await;

@@ -254,7 +254,11 @@ pub(crate) async fn transcript(agent: &Agent) -> Vec<ChatMessage> {
 /// Asks the conversation to close.
 pub(crate) async fn close(agent: &Agent) {
     agent
-        .signal(AgentWorkflow::close, (), WorkflowSignalOptions::default())
+        .signal(
+            AgentWorkflow::close,
+            ().into(),
+            WorkflowSignalOptions::default(),
+        )
         .await
         .expect("signal close");
 }

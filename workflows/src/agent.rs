@@ -14,6 +14,7 @@ mod state;
 mod tools;
 mod transcript;
 mod turn;
+mod update_ids;
 
 pub use agent_workflow::AgentWorkflow;
 pub use failure::AgentFailure;
@@ -24,3 +25,4 @@ pub use run::{admit, continue_with, run, send_message};
 pub use setup::INPUT_BYTES_MAX;
 pub use state::{Agent, AgentHost, AgentState};
 pub use transcript::TRANSCRIPT_BYTES_MAX;
+pub use update_ids::agent_interceptor;

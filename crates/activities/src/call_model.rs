@@ -3,7 +3,7 @@
 use notekeeper_contract::{
     CallModelInput, CallModelOutput, ChatToolCall, FailureType, MemoryBlock,
 };
-use notekeeper_domain::{Block, Message, ToolDefinition, place_blocks};
+use notekeeper_domain::{Block, Message, ToolDefinition, place_blocks, snapshot_digest};
 use notekeeper_models::ChatRequest;
 use notekeeper_store::StoreError;
 
@@ -84,7 +84,8 @@ impl ModelRequests {
                 let scope = scope.resolve()?;
                 check_digest(index, &digest)?;
                 let text = match store.snapshot(&scope, &digest).await {
-                    Ok(Some(text)) => text,
+                    Ok(Some(text)) if snapshot_digest(&text) == digest => text,
+                    Ok(Some(_)) => return Err(missing(index, "is kept with another text")),
                     Ok(None) => return Err(missing(index, "is not kept any more")),
                     // Whether to wait for the store is for the load to decide, not for a model
                     // request.

@@ -51,6 +51,11 @@ impl<T> Argument<T> {
         }
     }
 
+    /// As [`Argument::decoded`], to change the value; `None` where there is none.
+    pub fn as_decoded_mut(&mut self) -> Option<&mut T> {
+        self.decoded.as_mut().ok()
+    }
+
     /// Refuses keys that the type has no field for, where one may be a misspelt setting.
     ///
     /// # Errors
@@ -195,6 +200,7 @@ fn describe(error: &serde_json::Error) -> String {
         "invalid value: ",
         "invalid length ",
         "unknown variant ",
+        "unknown field ",
     ]
     .iter()
     .any(|start| message.starts_with(start));

@@ -18,8 +18,10 @@ pub const DEFAULT_STORE: &str = "default";
 /// envelope need room, so half of the hard limit.
 pub const RESULT_BYTES_MAX: usize = 1024 * 1024;
 
-/// Whose notes: namespace and agent name.
+/// Whose notes: namespace and agent name. Unlike elsewhere, an unknown key is an error: a misspelt
+/// `namespace` would mean the notes of all that have none.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ScopeRef {
     /// The tenant: `/`-separated segments, or empty.
     #[serde(default)]

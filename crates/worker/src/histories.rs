@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use futures::FutureExt as _;
-use notekeeper_workflows::AgentWorkflow;
+use notekeeper_workflows::{AgentWorkflow, agent_interceptor};
 use prost::Message as _;
 use temporalio_client::WorkflowHistory;
 use temporalio_common::{
@@ -263,6 +263,7 @@ async fn replay(history: History) -> anyhow::Result<()> {
     let options = WorkflowReplayerOptions::new()
         .data_converter(data_converter())
         .register_workflow::<AgentWorkflow>()?
+        .workflow_interceptor(agent_interceptor())
         .build();
     WorkflowReplayer::new(options)?
         .replay_workflow(WorkflowHistory::from(history))

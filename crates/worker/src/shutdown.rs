@@ -1,9 +1,15 @@
 //! Stopping on signals.
 
+use std::time::{Duration, Instant};
+
 use tokio::{
-    signal::unix::{SignalKind, signal},
+    signal::unix::{Signal, SignalKind, signal},
     sync::watch,
 };
+
+/// Signals within this time after the first are the same wish: supervisors and terminals send one
+/// to the process and one to its group.
+const SAME_WISH: Duration = Duration::from_millis(300);
 
 /// Tells whoever asks that the process should stop.
 #[derive(Debug, Clone)]
@@ -19,10 +25,13 @@ impl Shutdown {
         let ask = watch::Sender::new(false);
         let shutdown = Self { ask: ask.clone() };
         tokio::spawn(async move {
-            tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+            either(&mut terminate, &mut interrupt).await;
+            let first = Instant::now();
             tracing::info!("stopping; send the signal again to stop at once");
             ask.send_replace(true);
-            tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+            while first.elapsed() < SAME_WISH {
+                either(&mut terminate, &mut interrupt).await;
+            }
             tracing::warn!("stopped at once; unfinished activities will be retried elsewhere");
             // 128 + SIGINT, as shells report it.
             std::process::exit(130);
@@ -40,4 +49,8 @@ impl Shutdown {
         // `self` holds a sender, so the channel can't close under the wait.
         let _ = self.ask.subscribe().wait_for(|asked| *asked).await;
     }
+}
+
+async fn either(one: &mut Signal, other: &mut Signal) {
+    tokio::select! { _ = one.recv() => {}, _ = other.recv() => {} }
 }

@@ -107,7 +107,7 @@ pub struct Resumed {
     /// Snapshot loads skipped so far.
     #[serde(default)]
     pub skipped_snapshots: u64,
-    /// Latest replies to messages with an id, oldest first, at most 256 KiB of them.
+    /// Latest replies by the id of their message, oldest first, at most 256 KiB of them.
     #[serde(default)]
     pub answered: Vec<(String, Reply)>,
 }
@@ -117,10 +117,11 @@ pub struct Resumed {
 pub struct SendMessage {
     /// What the user says; not empty, no NUL.
     pub text: String,
-    /// Identity of the message, for callers that may send it again after the run continued as
-    /// new: an id that is among the latest replies isn't asked again but answered with its reply.
-    /// A run remembers all its replies and hands the newest 256 KiB of them over to the next.
-    /// Temporal's own update id covers one run.
+    /// Identity of the message: 1 to 200 bytes, no `/` at the start. One that is among the latest
+    /// replies isn't asked again but answered with its reply. A run remembers all its replies and
+    /// hands the newest 256 KiB of them over when it continues as new. Without an id the update's
+    /// own counts, where the worker has [`agent_interceptor`](crate::agent_interceptor), and for
+    /// one run where it doesn't.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
 }

@@ -103,9 +103,14 @@ macro_rules! agent_workflow {
                 self.agent.state()
             }
 
-            /// Asks the conversation to close once the messages taken are answered.
+            /// Asks the conversation to close once the messages taken are answered. What is sent
+            /// along is ignored: a signal that can't be read would fail the workflow task for ever.
             #[signal(name = "close")]
-            pub fn close(&mut self, _ctx: &mut $crate::__private::SyncWorkflowContext<Self>) {
+            pub fn close(
+                &mut self,
+                _ctx: &mut $crate::__private::SyncWorkflowContext<Self>,
+                _ignored: $crate::__private::Argument<()>,
+            ) {
                 self.agent.close();
             }
         }

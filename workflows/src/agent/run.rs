@@ -133,9 +133,9 @@ pub fn admit(agent: &Agent, message: &Argument<SendMessage>) -> Result<(), Agent
     if message
         .id
         .as_ref()
-        .is_some_and(|id| id.is_empty() || id.len() > 200)
+        .is_some_and(|id| id.is_empty() || id.len() > 200 || id.starts_with('/'))
     {
-        return refuse("message: `id` must have 1 to 200 bytes".to_owned());
+        return refuse("message: `id` must have 1 to 200 bytes and no `/` at its start".to_owned());
     }
     if agent.closing {
         return Err(AgentFailure::new(

@@ -217,7 +217,7 @@ impl<W: AgentHost> Turn<'_, W> {
                 FailureType::TooLarge,
                 format!(
                     "the transcript would have {bytes} bytes, {TRANSCRIPT_BYTES_MAX} are allowed; \
-                     send a shorter message or start a new conversation"
+                     ask for less at once or start a new conversation"
                 ),
             ));
         }

@@ -164,6 +164,19 @@ async fn a_block_whose_store_is_away_is_for_the_load_to_wait_for() {
 }
 
 #[tokio::test]
+async fn a_kept_text_that_is_not_what_its_digest_says_is_missing() {
+    let bench = bench();
+    let digest = snapshot_digest("text");
+    let kept = &bench.store.inner;
+    kept.keep_snapshot(&scope(), &digest, "forged")
+        .await
+        .unwrap();
+    let (result, heard) = call(&bench, says("ok"), reference(&digest)).await;
+    assert_eq!(result.unwrap_err().kind, FailureType::SnapshotMissing);
+    assert_eq!(heard, None);
+}
+
+#[tokio::test]
 async fn bad_input_is_a_typed_failure() {
     let bench = bench();
     let mut cases = vec![(

@@ -228,12 +228,21 @@ fn unknown_keys_are_passed_over_unless_one_asks_and_told_only_where_they_look_li
     };
     assert_eq!(asked(json!({"scope": {}, "content": SECRET})), Ok(()));
     assert_eq!(
-        asked(json!({"scope": {"tenant": SECRET}, "content": SECRET})),
-        Err("`scope.tenant` is no known field; correct or remove it".to_owned())
+        asked(json!({"scope": {}, "content": SECRET, "fille": SECRET})),
+        Err("`fille` is no known field; correct or remove it".to_owned())
     );
     let odd = asked(json!({"scope": {}, "content": "x", "hunter2 is my password": 1}));
     assert_eq!(
         odd,
         Err("a key is no known field; correct or remove it".to_owned())
+    );
+}
+
+#[test]
+fn a_misspelt_namespace_is_refused_and_never_taken_for_none() {
+    let misspelt = plain(&json!({"scope": {"namespce": SECRET}, "content": SECRET}).to_string());
+    assert_eq!(
+        complaint::<WriteMemoryInput>(vec![misspelt]),
+        "at `scope.namespce`: expected `namespace` or `agent_name`"
     );
 }

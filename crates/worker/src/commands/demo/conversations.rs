@@ -124,7 +124,11 @@ async fn talk(agent: &Agent) -> anyhow::Result<()> {
     }
     agent
         .handle
-        .signal(AgentWorkflow::close, (), WorkflowSignalOptions::default())
+        .signal(
+            AgentWorkflow::close,
+            ().into(),
+            WorkflowSignalOptions::default(),
+        )
         .await?;
     agent
         .handle
