@@ -4,7 +4,7 @@ use std::{thread, time::Duration};
 
 use anyhow::{Context as _, anyhow, bail};
 use notekeeper_activities::{ModelActivities, NotebookActivities};
-use notekeeper_workflows::AgentWorkflow;
+use notekeeper_workflows::{AgentWorkflow, agent_interceptor};
 use temporalio_client::Client;
 use temporalio_sdk::{
     Runtime, Worker, WorkerOptions,
@@ -160,6 +160,7 @@ fn options(
         .build();
     if queue == Queue::Workflows {
         options.register_workflow::<AgentWorkflow>()?;
+        options.workflow_interceptor(agent_interceptor());
     }
     Ok(options)
 }
