@@ -133,6 +133,18 @@ async fn a_stopped_worker_finishes_what_it_does_and_another_goes_on() {
 }
 
 #[tokio::test]
+async fn two_signals_at_once_ask_for_one_drain() {
+    let bed = Bed::new().await;
+    let mut worker = Worker::serving(&bed, &turns()).await;
+    // Of two kinds, because the system makes one of two equal ones that wait.
+    worker.terminate();
+    worker.interrupt();
+    assert_eq!(worker.ended().await.code(), Some(0));
+    worker.wait_until_logged("worker has drained", 2).await;
+    bed.finish().await;
+}
+
+#[tokio::test]
 async fn an_interrupt_drains_as_well_and_a_second_signal_ends_the_worker_at_once() {
     let bed = Bed::new().await;
     let mut patient = Worker::serving(&bed, &turns()).await;
@@ -146,7 +158,7 @@ async fn an_interrupt_drains_as_well_and_a_second_signal_ends_the_worker_at_once
     let turn = begin(&agent, "alpha").await;
     lock.held_up(1).await;
     hasty.interrupt();
-    hasty.wait_until_logged("stopping", 1).await;
+    hasty.wait_until_logged("again to stop at once", 1).await;
     hasty.interrupt();
     assert_eq!(hasty.ended().await.code(), Some(130));
     drop((lock, turn));

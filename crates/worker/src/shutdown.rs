@@ -1,6 +1,6 @@
 //! Stopping on signals.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
@@ -18,7 +18,8 @@ pub(crate) struct Shutdown {
 }
 
 impl Shutdown {
-    /// Listens for SIGTERM and SIGINT. A second signal ends the process at once.
+    /// Listens for SIGTERM and SIGINT. A second signal, which isn't the first one sent twice, ends
+    /// the process at once.
     pub(crate) fn on_signals() -> anyhow::Result<Self> {
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
@@ -26,12 +27,16 @@ impl Shutdown {
         let shutdown = Self { ask: ask.clone() };
         tokio::spawn(async move {
             either(&mut terminate, &mut interrupt).await;
-            let first = Instant::now();
-            tracing::info!("stopping; send the signal again to stop at once");
+            tracing::info!("stopping");
             ask.send_replace(true);
-            while first.elapsed() < SAME_WISH {
-                either(&mut terminate, &mut interrupt).await;
-            }
+            let same_wish = async {
+                loop {
+                    either(&mut terminate, &mut interrupt).await;
+                }
+            };
+            let _ = tokio::time::timeout(SAME_WISH, same_wish).await;
+            tracing::info!("send the signal again to stop at once");
+            either(&mut terminate, &mut interrupt).await;
             tracing::warn!("stopped at once; unfinished activities will be retried elsewhere");
             // 128 + SIGINT, as shells report it.
             std::process::exit(130);
