@@ -134,7 +134,7 @@ async fn a_setting_that_cannot_be_used_ends_the_program_with_a_message_that_name
     let bed = Bed::new().await;
     let script = bed.config("{\"turns\": [{\"prompt\": \"p\", \"responses\": []}]}");
     let url = "mysql://me:hunter2@host/db";
-    let unusable: [(&str, &str, &[&str]); 6] = [
+    let unusable: [(&str, &str, &[&str]); 7] = [
         (
             "DATABASE_URL",
             "",
@@ -161,6 +161,11 @@ async fn a_setting_that_cannot_be_used_ends_the_program_with_a_message_that_name
             "not an address",
             &["Temporal at `not an address`"],
         ),
+        (
+            "TEMPORAL_ADDRESS",
+            "http://me:hunter2@127.0.0.1:7233",
+            &["Temporal address", "password"],
+        ),
     ];
     for (name, value, parts) in unusable {
         let ended = run(&bed, &["worker"], &[(name, value)]).await;
@@ -170,6 +175,12 @@ async fn a_setting_that_cannot_be_used_ends_the_program_with_a_message_that_name
     let migrate = run(&bed, &["migrate"], &[("DATABASE_URL", url)]).await;
     assert_failed(&migrate, 1, &["store `default`", "postgres://"]);
     assert!(!migrate.stderr.contains("hunter2"), "{migrate:?}");
+    // The driver would say what it doesn't know of a URL, whatever the filter.
+    let odd = "postgres://me@127.0.0.1:1/db?pasword=hunter2";
+    let filter = ["--log", "sqlx_postgres=trace,notekeeper=info", "migrate"];
+    let refused = run(&bed, &filter, &[("DATABASE_URL", odd)]).await;
+    assert_failed(&refused, 1, &["ConnectionRefused"]);
+    assert!(!refused.stderr.contains("hunter2"), "{refused:?}");
     let log = run(&bed, &["--log", "notekeeper=loud", "worker"], &[]).await;
     assert_failed(&log, 1, &["log filter `notekeeper=loud`"]);
     let queues = run(&bed, &["worker", "--queues", "memory,printer"], &[]).await;

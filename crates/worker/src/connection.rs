@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
 use temporalio_common::envconfig::{LoadClientConfigProfileOptions, load_client_config_profile};
 
@@ -44,6 +44,12 @@ impl TemporalTarget {
             let address = address.map_or_else(String::new, |address| format!(" at `{address}`"));
             anyhow!("Temporal{address} can't be used: {error}")
         })?;
+        if !connection.target.username().is_empty() || connection.target.password().is_some() {
+            bail!(
+                "the Temporal address holds a user name or password, which Temporal doesn't take; \
+                 remove it, and give an API key in TEMPORAL_API_KEY"
+            );
+        }
         connection.identity = identity();
         connection.connect_timeout.get_or_insert(CONNECT_TIMEOUT);
         let client = ClientOptions::new(namespace.unwrap_or_else(|| "default".to_owned()))

@@ -69,6 +69,12 @@ impl PostgresOptions {
                     "it is no URL of the form `postgres://user@host:port/database`",
                 )
             })?;
+        for parameter in unknown_parameters(&self.url) {
+            tracing::warn!(
+                parameter,
+                "the database's URL has a parameter without effect"
+            );
+        }
         let named = options.get_application_name().is_some();
         let options = if named {
             options
@@ -107,6 +113,36 @@ impl fmt::Debug for PostgresOptions {
     }
 }
 
+/// Parameters of a URL that the driver doesn't know, without their values, which may be a
+/// misspelt password.
+fn unknown_parameters(url: &str) -> impl Iterator<Item = &str> {
+    const KNOWN: [&str; 18] = [
+        "sslmode",
+        "ssl-mode",
+        "sslrootcert",
+        "ssl-root-cert",
+        "ssl-ca",
+        "sslcert",
+        "ssl-cert",
+        "sslkey",
+        "ssl-key",
+        "statement-cache-capacity",
+        "host",
+        "hostaddr",
+        "port",
+        "dbname",
+        "user",
+        "password",
+        "application_name",
+        "options",
+    ];
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    let parameters = query.split('&').filter_map(|part| part.split('=').next());
+    parameters.filter(|key| {
+        !key.is_empty() && !KNOWN.contains(key) && !key.to_lowercase().starts_with("options")
+    })
+}
+
 fn check_schema(schema: &str) -> Result<(), StoreError> {
     let starts_well = schema
         .bytes()
@@ -129,5 +165,19 @@ fn invalid(field: &'static str, reason: &str) -> StoreError {
     StoreError::InvalidValue {
         field,
         reason: reason.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_without_effect_are_told_by_name_and_never_by_value() {
+        let url =
+            "postgres://a:b@h/d?sslmode=require&pasword=hunter2&options%5Bx%5D=y&connect_timeout=3";
+        let unknown: Vec<_> = unknown_parameters(url).collect();
+        assert_eq!(unknown, ["pasword", "connect_timeout"]);
+        assert_eq!(unknown_parameters("postgres://a:b@h/d").count(), 0);
     }
 }
