@@ -74,6 +74,19 @@ async fn a_write_whose_worker_is_killed_after_the_commit_takes_effect_once() {
 }
 
 #[tokio::test]
+async fn a_model_request_whose_worker_is_killed_is_made_again_long_before_its_time_out() {
+    let bed = Bed::new().await;
+    let turns = json!([{"prompt": "go", "responses": [{"text": "done"}]}]);
+
+    let agent = go_with_a_worker_killed_at(&bed, "call_model.before_request", &turns).await;
+
+    // The attempt may take two minutes; the test doesn't have that long.
+    let request = activities_of(&history(&agent).await, "call_model").remove(0);
+    assert_eq!(request.attempt, 2);
+    bed.finish().await;
+}
+
+#[tokio::test]
 async fn a_deletion_whose_worker_is_killed_after_the_commit_is_answered_as_it_was_done() {
     let bed = Bed::new().await;
     bed.put("acme/main", "old.md", "old\n").await;

@@ -134,7 +134,7 @@ async fn a_setting_that_cannot_be_used_ends_the_program_with_a_message_that_name
     let bed = Bed::new().await;
     let script = bed.config("{\"turns\": [{\"prompt\": \"p\", \"responses\": []}]}");
     let url = "mysql://me:hunter2@host/db";
-    let unusable: [(&str, &str, &[&str]); 7] = [
+    let unusable: [(&str, &str, &[&str]); 8] = [
         (
             "DATABASE_URL",
             "",
@@ -156,6 +156,7 @@ async fn a_setting_that_cannot_be_used_ends_the_program_with_a_message_that_name
             &bed.task_queue,
             &["same name"],
         ),
+        ("NOTEKEEPER_TASK_QUEUE", "", &["task queue", "empty"]),
         (
             "TEMPORAL_ADDRESS",
             "not an address",

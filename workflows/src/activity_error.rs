@@ -96,9 +96,13 @@ fn timed_out(failure: &Failure) -> (&str, String) {
 impl From<CallFailure> for ApplicationFailure {
     fn from(failure: CallFailure) -> Self {
         let type_name = failure.type_name.clone();
+        let retryable = failure
+            .failure_type()
+            .is_some_and(FailureType::is_retryable);
         Self::builder(failure.message)
             .type_name(type_name)
-            .non_retryable(true)
+            // Whether it makes sense to try the run, or the message, again.
+            .non_retryable(!retryable)
             .build()
     }
 }

@@ -7,7 +7,7 @@ use notekeeper_domain::{Block, Message, ToolDefinition, place_blocks, snapshot_d
 use notekeeper_models::ChatRequest;
 use notekeeper_store::StoreError;
 
-use crate::{Failure, Models, Stores, encoded::check_encoded};
+use crate::{Failure, Models, Stores, encoded::check_encoded, fault};
 
 /// Characters of a digest: SHA-256 in hexadecimal.
 const DIGEST_CHARS: usize = 64;
@@ -52,6 +52,7 @@ impl ModelRequests {
             tools: input.tools.into_iter().map(ToolDefinition::from).collect(),
             attempt,
         };
+        fault::reach(fault::MODEL_BEFORE_REQUEST)?;
         let response = model.respond(&request).await?;
         let output = CallModelOutput {
             text: response.text,

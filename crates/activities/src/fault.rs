@@ -15,6 +15,9 @@ pub(crate) const DELETE_AFTER_COMMIT: &str = "delete_memory.after_commit";
 /// In `load_snapshot`, after the notebook of a memory was read.
 pub(crate) const SNAPSHOT_AFTER_READ: &str = "load_snapshot.after_read";
 
+/// In `call_model`, before the model is asked.
+pub(crate) const MODEL_BEFORE_REQUEST: &str = "call_model.before_request";
+
 /// Passes a fault point. An armed one may fail, or end the process.
 #[cfg(not(feature = "fault-points"))]
 #[inline]
@@ -40,15 +43,17 @@ mod armed {
     use notekeeper_contract::FailureType;
 
     use super::{
-        DELETE_AFTER_COMMIT, SNAPSHOT_AFTER_READ, WRITE_AFTER_COMMIT, WRITE_BEFORE_COMMIT,
+        DELETE_AFTER_COMMIT, MODEL_BEFORE_REQUEST, SNAPSHOT_AFTER_READ, WRITE_AFTER_COMMIT,
+        WRITE_BEFORE_COMMIT,
     };
     use crate::Failure;
 
-    const POINTS: [&str; 4] = [
+    const POINTS: [&str; 5] = [
         WRITE_BEFORE_COMMIT,
         WRITE_AFTER_COMMIT,
         DELETE_AFTER_COMMIT,
         SNAPSHOT_AFTER_READ,
+        MODEL_BEFORE_REQUEST,
     ];
 
     static ARMED: Mutex<Vec<Fault>> = Mutex::new(Vec::new());

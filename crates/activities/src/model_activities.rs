@@ -5,13 +5,17 @@
     reason = "the macro makes a public constant of each activity and drops its documentation"
 )]
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use notekeeper_contract::{Argument, CallModelInput, CallModelOutput};
 use temporalio_macros::activities;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
+use tokio::time::{Instant, interval_at};
 
 use crate::{ModelRequests, notebook_activities::finish};
+
+/// How often a request tells that it is under way. Callers wait several times as long.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(3);
 
 /// The activity `call_model`.
 #[derive(Debug, Clone)]
@@ -37,6 +41,25 @@ impl ModelActivities {
     ) -> Result<CallModelOutput, ActivityError> {
         let attempt = context.info().attempt;
         let run = async { self.requests.call(input.decoded()?, attempt).await };
-        finish(&context, run.await)
+        let result = alive(&context, run).await?;
+        finish(&context, result)
+    }
+}
+
+/// Tells Temporal now and then that the request is still under way, so that one whose worker died
+/// is tried elsewhere long before its start-to-close time-out; and ends it when it is cancelled.
+async fn alive<T>(
+    context: &ActivityContext,
+    request: impl Future<Output = T>,
+) -> Result<T, ActivityError> {
+    let mut request = std::pin::pin!(request);
+    // Not at once: most requests are over by the first beat.
+    let mut beats = interval_at(Instant::now() + HEARTBEAT_INTERVAL, HEARTBEAT_INTERVAL);
+    loop {
+        tokio::select! {
+            result = &mut request => return Ok(result),
+            _ = context.cancelled() => return Err(ActivityError::cancelled()),
+            _ = beats.tick() => context.record_heartbeat(()).await?,
+        }
     }
 }

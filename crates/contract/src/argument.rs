@@ -7,6 +7,8 @@ use temporalio_common_wasm::data_converters::{
 };
 use temporalio_protos::temporal::api::common::v1::Payload;
 
+use crate::shared::EMPTY_SCOPE;
+
 /// One JSON argument of an activity, a workflow or an update, read or not.
 ///
 /// The SDK fails an activity whose input it can't read with an untyped failure that is retried
@@ -192,7 +194,10 @@ fn describe(error: &serde_json::Error) -> String {
     // The end is cut by its exact text, since the value may hold words like these.
     let position = format!(" at line {} column {}", error.line(), error.column());
     let message = message.strip_suffix(&position).unwrap_or(&message);
-    if message.starts_with("missing field") || message.starts_with("duplicate field") {
+    let quotes_nothing = message == EMPTY_SCOPE
+        || message.starts_with("missing field")
+        || message.starts_with("duplicate field");
+    if quotes_nothing {
         return message.to_owned();
     }
     let names_the_expected = [

@@ -18,17 +18,44 @@ pub const DEFAULT_STORE: &str = "default";
 /// envelope need room, so half of the hard limit.
 pub const RESULT_BYTES_MAX: usize = 1024 * 1024;
 
-/// Whose notes: namespace and agent name. Unlike elsewhere, an unknown key is an error: a misspelt
+/// Whose notes: namespace and agent name, of which JSON gives at least one.
+///
+/// Unlike elsewhere an unknown key is an error, and so is an empty object: a misspelt or forgotten
 /// `namespace` would mean the notes of all that have none.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "ScopeJson")]
 pub struct ScopeRef {
     /// The tenant: `/`-separated segments, or empty.
-    #[serde(default)]
     pub namespace: String,
-    /// Storage segment inside the namespace.
-    #[serde(default = "default_agent_name")]
+    /// Storage segment inside the namespace; `main` where JSON gives none.
     pub agent_name: String,
+}
+
+/// What is said of a scope that names nothing.
+pub(crate) const EMPTY_SCOPE: &str =
+    "names nothing; give `namespace`, or `agent_name` for notes without a namespace";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ScopeJson {
+    namespace: Option<String>,
+    agent_name: Option<String>,
+}
+
+impl TryFrom<ScopeJson> for ScopeRef {
+    type Error = &'static str;
+
+    fn try_from(json: ScopeJson) -> Result<Self, Self::Error> {
+        if json.namespace.is_none() && json.agent_name.is_none() {
+            return Err(EMPTY_SCOPE);
+        }
+        Ok(Self {
+            namespace: json.namespace.unwrap_or_default(),
+            agent_name: json
+                .agent_name
+                .unwrap_or_else(|| AGENT_NAME_DEFAULT.to_owned()),
+        })
+    }
 }
 
 impl ScopeRef {
@@ -49,10 +76,6 @@ impl From<&Scope> for ScopeRef {
             agent_name: scope.agent_name().to_owned(),
         }
     }
-}
-
-fn default_agent_name() -> String {
-    AGENT_NAME_DEFAULT.to_owned()
 }
 
 /// Stable identity of a mutation. A call with the same id and arguments takes effect once.

@@ -118,7 +118,7 @@ pub(crate) struct WorkerArgs {
 }
 
 /// A task queue to serve.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub(crate) enum Queue {
     /// Activities only: what callers in any language use, and what is scaled.
     Memory,

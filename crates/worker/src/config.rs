@@ -190,10 +190,13 @@ impl File {
                 QueueName::Memory => Queue::Memory,
                 QueueName::Workflows => Queue::Workflows,
             });
-        let queues = match args.queues.as_slice() {
+        let mut queues = match args.queues.as_slice() {
             [] => named.collect(),
             given => given.to_vec(),
         };
+        // Two workers on one queue would be refused by the server, late and unclearly.
+        queues.sort_unstable();
+        queues.dedup();
         let name = |flag: &Option<String>, file: Option<String>, default: &str| {
             flag.clone().or(file).unwrap_or_else(|| default.to_owned())
         };
@@ -218,6 +221,9 @@ impl File {
                 .drain_seconds
                 .map_or(DRAIN_DEFAULT, Duration::from_secs),
         };
+        if config.task_queue.is_empty() || config.workflow_task_queue.is_empty() {
+            bail!("a task queue's name is empty; leave the setting out for the default");
+        }
         if config.task_queue == config.workflow_task_queue {
             bail!("the two task queues have the same name; give one another name");
         }

@@ -44,7 +44,7 @@ fn lift(failure: ApplicationFailure) -> ApplicationFailure {
     match failure.source_error().downcast_ref::<AgentFailure>() {
         Some(typed) => ApplicationFailure::builder(typed.message())
             .type_name(typed.type_name().to_owned())
-            .non_retryable(true)
+            .non_retryable(typed.is_non_retryable())
             .build(),
         None => failure,
     }

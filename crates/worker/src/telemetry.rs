@@ -32,6 +32,8 @@ pub(crate) fn start(filter: &str) -> anyhow::Result<()> {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
+        // A log that can't be written, on a full disk say, ends no worker.
+        .log_internal_errors(false)
         .init();
     Ok(())
 }

@@ -38,7 +38,7 @@ pub(crate) async fn through_store(case: &Case, bench: &Bench) -> Answer {
 }
 
 async fn refused_bound(bench: &Bench, bound: Option<i64>) -> Answer {
-    let input = json!({"scope": {}, "file": "a.md", "max_memory_size": bound});
+    let input = json!({"scope": {"agent_name": "main"}, "file": "a.md", "max_memory_size": bound});
     let outcome = match decoded::<ReadMemoryInput>(&input)? {
         Err(outcome) => outcome,
         Ok(input) => settled(bench.notebook.read(input).await, |read| Outcome::Text {

@@ -26,7 +26,7 @@ impl AgentFailure {
     fn typed(type_name: &str, message: impl Into<String>) -> Self {
         ApplicationFailure::builder(message.into())
             .type_name(type_name.to_owned())
-            .non_retryable(true)
+            .non_retryable(!may_pass(type_name))
             .build()
             .into()
     }
@@ -34,6 +34,11 @@ impl AgentFailure {
     /// Type of the failure.
     pub fn type_name(&self) -> &str {
         self.0.type_name().unwrap_or_default()
+    }
+
+    /// Whether the same message can't get a reply later either.
+    pub fn is_non_retryable(&self) -> bool {
+        self.0.is_non_retryable()
     }
 
     /// The same failure once more, for another who asks.
@@ -49,6 +54,11 @@ impl AgentFailure {
     pub(crate) fn into_application_failure(self) -> ApplicationFailure {
         *self.0
     }
+}
+
+/// Whether the same message may get a reply later.
+fn may_pass(type_name: &str) -> bool {
+    FailureType::from_name(type_name).is_some_and(FailureType::is_retryable)
 }
 
 impl std::fmt::Display for AgentFailure {

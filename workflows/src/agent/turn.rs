@@ -1,5 +1,7 @@
 //! One turn: from a user's message to the model's reply.
 
+use std::time::Duration;
+
 use notekeeper_contract::{
     CallModel, CallModelInput, CallModelOutput, ChatMessage, FailureType, MemoryBlock,
 };
@@ -13,6 +15,10 @@ use crate::{CallFailure, Snapshot, Step, memory::load_snapshots, settings::activ
 /// Largest model request, in bytes of its JSON. Temporal refuses payloads over 2 MiB by failing the
 /// workflow task again and again; a codec and the envelope need room.
 const REQUEST_BYTES_MAX: usize = 3 * 512 * 1024;
+
+/// How long a model request may be silent. A worker tells every few seconds that one is under way,
+/// so what a dead worker had in hand waits this long and not for its start-to-close time-out.
+const MODEL_HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Most that the model requests of one run may put into its history, in bytes. Temporal ends a run
 /// whose history passes 50 MiB; results and events need room beside the requests.
@@ -170,12 +176,13 @@ impl<W: AgentHost> Turn<'_, W> {
         };
         self.record(&request)?;
         let step = self.setup.session.next_step(self.ctx);
-        let options = activity_options(
+        let mut options = activity_options(
             self.setup.session.next_activity_id(),
             self.setup.model_queue(),
             input.model_start_to_close_ms,
             input.model_schedule_to_close_ms,
         );
+        options.heartbeat_timeout = Some(MODEL_HEARTBEAT_TIMEOUT);
         let output = self
             .ctx
             .execute_activity(CallModel, request, options)

@@ -103,7 +103,7 @@ async fn blocks_stand_beside_the_latest_prompt_in_their_order() {
         {"role": "assistant", "tool_calls": [{"name": "read_memory"}]},
         {"role": "tool", "tool_call_id": "", "content": "done"},
     ]);
-    let inline = json!({"delivery": "inline", "scope": {}, "text": "<memory>\ninline\n</memory>"});
+    let inline = json!({"delivery": "inline", "scope": {"agent_name": "main"}, "text": "<memory>\ninline\n</memory>"});
     fields["memories"].as_array_mut().unwrap().push(inline);
     let (result, heard) = call(&bench, says("ok"), fields).await;
     result.unwrap();

@@ -85,7 +85,7 @@ async fn a_point_fails_as_often_as_it_is_told() {
     assert_eq!(delete().await.unwrap_err().kind, FailureType::Unavailable);
     assert!(done(delete().await.unwrap()).replayed);
 
-    let load = json!({"memories": [{"scope": {}}]});
+    let load = json!({"memories": [{"scope": {"agent_name": "main"}}]});
     let load = || {
         bench
             .notebook

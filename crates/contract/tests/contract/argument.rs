@@ -105,7 +105,7 @@ fn wrong_types_are_told_by_place_and_expectation() {
         complaint::<WriteMemoryInput>(write(|w| w["max_memory_size"] = json!(1.5))),
         complaint::<WriteMemoryInput>(write(|w| w["max_memory_size"] = json!(1e40))),
         complaint::<LoadSnapshotInput>(vec![plain(
-            &json!({"memories": [{"scope": {}}, {"scope": {}, "delivery": SECRET}]}).to_string(),
+            &json!({"memories": [{"scope": {"agent_name": "main"}}, {"scope": {"agent_name": "main"}, "delivery": SECRET}]}).to_string(),
         )]),
         complaint::<CallModelInput>(vec![plain(
             &json!({"messages": [{"role": SECRET, "content": SECRET}]}).to_string(),
@@ -135,7 +135,8 @@ fn a_value_that_imitates_an_error_message_is_not_quoted() {
         complaint::<WriteMemoryInput>(write(|w| w["scope"] = json!(value)));
         complaint::<WriteMemoryInput>(write(|w| w["max_memory_size"] = json!(value)));
         complaint::<LoadSnapshotInput>(vec![plain(
-            &json!({"memories": [{"scope": {}, "delivery": value}]}).to_string(),
+            &json!({"memories": [{"scope": {"agent_name": "main"}, "delivery": value}]})
+                .to_string(),
         )]);
         complaint::<CallModelInput>(vec![plain(
             &json!({"messages": [{"role": value}]}).to_string(),
@@ -177,7 +178,7 @@ fn text_that_is_no_json_is_told_by_its_position() {
 
 #[test]
 fn anything_but_one_json_object_is_told_so() {
-    let object = || plain(&json!({"scope": {}, "content": SECRET}).to_string());
+    let object = || plain(&json!({"scope": {"agent_name": "main"}, "content": SECRET}).to_string());
     let data = object().data;
     let complaints = [
         complaint::<WriteMemoryInput>(Vec::new()),
@@ -197,7 +198,7 @@ fn anything_but_one_json_object_is_told_so() {
         )]),
         complaint::<WriteMemoryInput>(vec![plain(&format!(
             "{} {SECRET}",
-            json!({"scope": {}, "content": "x"})
+            json!({"scope": {"agent_name": "main"}, "content": "x"})
         ))]),
     ];
     insta::assert_snapshot!(complaints.join("\n"));
@@ -212,7 +213,7 @@ fn nul_and_control_characters_in_text_are_read_as_they_are() {
 
 #[test]
 fn white_space_around_the_object_is_accepted() {
-    let json = json!({"scope": {}, "content": "x"});
+    let json = json!({"scope": {"agent_name": "main"}, "content": "x"});
     assert!(decode::<WriteMemoryInput>(vec![plain(&format!("\n {json}\r\n\t"))]).is_ok());
 }
 
@@ -226,12 +227,17 @@ fn unknown_keys_are_passed_over_unless_one_asks_and_told_only_where_they_look_li
         assert!(argument.as_decoded().is_ok());
         argument.check_keys().map_err(|error| error.to_string())
     };
-    assert_eq!(asked(json!({"scope": {}, "content": SECRET})), Ok(()));
     assert_eq!(
-        asked(json!({"scope": {}, "content": SECRET, "fille": SECRET})),
+        asked(json!({"scope": {"agent_name": "main"}, "content": SECRET})),
+        Ok(())
+    );
+    assert_eq!(
+        asked(json!({"scope": {"agent_name": "main"}, "content": SECRET, "fille": SECRET})),
         Err("`fille` is no known field; correct or remove it".to_owned())
     );
-    let odd = asked(json!({"scope": {}, "content": "x", "hunter2 is my password": 1}));
+    let odd = asked(
+        json!({"scope": {"agent_name": "main"}, "content": "x", "hunter2 is my password": 1}),
+    );
     assert_eq!(
         odd,
         Err("a key is no known field; correct or remove it".to_owned())
@@ -244,5 +250,14 @@ fn a_misspelt_namespace_is_refused_and_never_taken_for_none() {
     assert_eq!(
         complaint::<WriteMemoryInput>(vec![misspelt]),
         "at `scope.namespce`: expected `namespace` or `agent_name`"
+    );
+}
+
+#[test]
+fn a_scope_that_names_nothing_is_refused_and_never_taken_for_the_root() {
+    let nothing = plain(&json!({"scope": {}, "content": SECRET}).to_string());
+    assert_eq!(
+        complaint::<WriteMemoryInput>(vec![nothing]),
+        "at `scope`: names nothing; give `namespace`, or `agent_name` for notes without a namespace"
     );
 }

@@ -2,8 +2,8 @@
 
 use notekeeper_contract::{
     Argument, CallModelInput, CallModelOutput, ChatMessage, ChatToolCall, DeleteMemoryInput,
-    LoadSnapshotInput, LoadSnapshotOutput, ReadMemoryInput, RenderOptions, SearchMemoryInput,
-    SnapshotAnswer, ToolInput, WriteMemoryInput,
+    LoadSnapshotInput, LoadSnapshotOutput, ReadMemoryInput, RenderOptions, ScopeRef,
+    SearchMemoryInput, SnapshotAnswer, ToolInput, WriteMemoryInput,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -54,8 +54,11 @@ fn the_least_payloads_are_enough_and_more_is_ignored() {
 }
 
 #[test]
-fn an_empty_scope_is_the_agent_main_without_a_namespace() {
-    let input: ReadMemoryInput = serde_json::from_value(json!({"scope": {}, "file": "n"})).unwrap();
+fn a_scope_of_an_agent_alone_has_no_namespace_and_one_of_a_namespace_alone_is_its_main() {
+    let of_namespace: ScopeRef = serde_json::from_value(json!({"namespace": "a/b"})).unwrap();
+    assert_eq!(of_namespace.resolve().unwrap().as_str(), "a/b/main");
+    let json = json!({"scope": {"agent_name": "main"}, "file": "n"});
+    let input: ReadMemoryInput = serde_json::from_value(json).unwrap();
     assert_eq!(
         (
             input.scope.namespace.as_str(),
@@ -69,9 +72,9 @@ fn an_empty_scope_is_the_agent_main_without_a_namespace() {
 #[test]
 fn nulls_stand_for_optional_fields_that_are_missing() {
     let nulls = json!({
-        "scope": {}, "content": "x", "operation": null, "old_text": null, "expected_version": null,
+        "scope": {"namespace": "a"}, "content": "x", "operation": null, "old_text": null, "expected_version": null,
     });
-    let missing = json!({"scope": {}, "content": "x"});
+    let missing = json!({"scope": {"namespace": "a"}, "content": "x"});
     let [nulls, missing] = [nulls, missing].map(|value| {
         let input: WriteMemoryInput = serde_json::from_value(value).unwrap();
         input

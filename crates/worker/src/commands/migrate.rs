@@ -1,6 +1,6 @@
 //! `notekeeper migrate`: bring the PostgreSQL schema up to date.
 
-use std::{path::Path, process::ExitCode};
+use std::{io::Write as _, path::Path, process::ExitCode};
 
 use anyhow::{Context as _, bail};
 
@@ -13,16 +13,21 @@ pub(crate) fn run(config: Option<&Path>, args: MigrateArgs) -> anyhow::Result<Ex
         if databases.is_empty() {
             bail!("no configured store is a PostgreSQL database; there is nothing to migrate");
         }
+        let mut out = std::io::stdout();
         for (name, database) in databases {
             let report = database
                 .migrate()
                 .await
                 .with_context(|| format!("store `{name}`"))?;
             if report.applied.is_empty() {
-                println!("store `{name}`: up to date at migration {}", report.before);
+                writeln!(
+                    out,
+                    "store `{name}`: up to date at migration {}",
+                    report.before
+                )?;
             }
             for (number, migration) in report.applied {
-                println!("store `{name}`: applied {number} {migration}");
+                writeln!(out, "store `{name}`: applied {number} {migration}")?;
             }
             database.close().await;
         }
