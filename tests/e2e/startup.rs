@@ -134,7 +134,7 @@ async fn a_setting_that_cannot_be_used_ends_the_program_with_a_message_that_name
     let bed = Bed::new().await;
     let script = bed.config("{\"turns\": [{\"prompt\": \"p\", \"responses\": []}]}");
     let url = "mysql://me:hunter2@host/db";
-    let unusable: [(&str, &str, &[&str]); 8] = [
+    let unusable: [(&str, &str, &[&str]); 7] = [
         (
             "DATABASE_URL",
             "",
@@ -156,7 +156,6 @@ async fn a_setting_that_cannot_be_used_ends_the_program_with_a_message_that_name
             &bed.task_queue,
             &["same name"],
         ),
-        ("NOTEKEEPER_TASK_QUEUE", "", &["task queue", "empty"]),
         (
             "TEMPORAL_ADDRESS",
             "not an address",
@@ -184,6 +183,8 @@ async fn a_setting_that_cannot_be_used_ends_the_program_with_a_message_that_name
     assert!(!refused.stderr.contains("hunter2"), "{refused:?}");
     let log = run(&bed, &["--log", "notekeeper=loud", "worker"], &[]).await;
     assert_failed(&log, 1, &["log filter `notekeeper=loud`"]);
+    let nameless = run(&bed, &["worker", "--task-queue", ""], &[]).await;
+    assert_failed(&nameless, 1, &["task queue", "empty"]);
     let queues = run(&bed, &["worker", "--queues", "memory,printer"], &[]).await;
     assert_failed(&queues, 2, &["printer"]);
     bed.finish().await;
