@@ -199,7 +199,8 @@ async fn a_temporal_namespace_that_does_not_exist_ends_the_worker_with_a_message
         &[("TEMPORAL_NAMESPACE", "no-such-namespace")],
     )
     .await;
-    assert_failed(&ended, 1, &["no-such-namespace"]);
+    assert_failed(&ended, 1, &["no-such-namespace", "TEMPORAL_NAMESPACE"]);
+    assert!(!ended.stderr.contains("worker is up"), "{ended:?}");
     bed.finish().await;
 }
 

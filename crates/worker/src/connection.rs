@@ -8,8 +8,15 @@ use std::{
 };
 
 use anyhow::{anyhow, bail};
-use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
-use temporalio_common::envconfig::{LoadClientConfigProfileOptions, load_client_config_profile};
+use temporalio_client::{
+    Client, ClientOptions, Connection, ConnectionOptions, NamespacedClient as _, Url,
+    grpc::WorkflowService,
+    tonic::{Code, IntoRequest as _},
+};
+use temporalio_common::{
+    envconfig::{LoadClientConfigProfileOptions, load_client_config_profile},
+    protos::temporal::api::workflowservice::v1::DescribeNamespaceRequest,
+};
 
 use crate::{config::TemporalConfig, failure_converter::data_converter, shutdown::Shutdown};
 
@@ -71,6 +78,25 @@ impl TemporalTarget {
             .await
             .map_err(|_| anyhow!("no answer within {CONNECT_TIMEOUT:?}"))??;
         Ok(Client::new(connection, self.client.clone())?)
+    }
+}
+
+/// Fails where the server is sure that the client's Temporal namespace doesn't exist. Workers would
+/// say so as well, after they said that they are up. Anything else is left to them.
+pub(crate) async fn check_namespace(client: &Client) -> anyhow::Result<()> {
+    let namespace = client.namespace();
+    let request = DescribeNamespaceRequest {
+        namespace: namespace.clone(),
+        ..DescribeNamespaceRequest::default()
+    };
+    let mut client = client.clone();
+    let described = WorkflowService::describe_namespace(&mut client, request.into_request());
+    match tokio::time::timeout(CONNECT_TIMEOUT, described).await {
+        Ok(Err(status)) if status.code() == Code::NotFound => bail!(
+            "Temporal has no namespace `{namespace}`; set TEMPORAL_NAMESPACE, or create it with \
+             `temporal operator namespace create`"
+        ),
+        _ => Ok(()),
     }
 }
 

@@ -9,7 +9,7 @@ use notekeeper_store::StoreError;
 use crate::{
     cli::{Queue, WorkerArgs},
     config::{File, WorkerConfig},
-    connection::{TemporalTarget, patiently},
+    connection::{TemporalTarget, check_namespace, patiently},
     program::own_program,
     shutdown::Shutdown,
     wiring::{OpenStores, open_models, open_stores},
@@ -81,6 +81,12 @@ async fn serve(config: WorkerConfig) -> anyhow::Result<()> {
     let Some(clients) = connect(&config, &target, &shutdown).await else {
         return Ok(());
     };
+    if let Some(client) = clients.first() {
+        tokio::select! {
+            checked = check_namespace(client) => checked?,
+            () = shutdown.asked() => return Ok(()),
+        }
+    }
     let result = workers::serve(&config, &activities, clients, &shutdown).await;
     for (_, database) in &databases {
         // An activity that was given up may still hold a connection.

@@ -20,7 +20,7 @@ use temporalio_common::protos::temporal::api::history::v1::History;
 use crate::{
     cli::{DatabaseArgs, DemoArgs},
     config::{File, StoreConfig},
-    connection::TemporalTarget,
+    connection::{TemporalTarget, check_namespace},
     program::own_program,
 };
 
@@ -67,6 +67,7 @@ impl Stage {
                 target.address()
             )
         })?;
+        check_namespace(&client).await?;
         let directory = std::env::temp_dir().join(format!("notekeeper-demo-{unique}"));
         std::fs::create_dir(&directory)
             .with_context(|| format!("can't make `{}`", directory.display()))?;
