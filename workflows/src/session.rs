@@ -7,9 +7,8 @@ use std::{
 };
 
 use notekeeper_contract::FailureType;
-use notekeeper_domain::{InvalidScope, Scope, canonical_json, memory_tools};
+use notekeeper_domain::{InvalidScope, Scope, canonical_json, memory_tools, short_hash};
 use serde_json::json;
-use sha2::{Digest as _, Sha256};
 use temporalio_common_wasm::error::ApplicationFailure;
 use temporalio_workflow::{WorkflowContext, WorkflowTermination};
 
@@ -137,12 +136,7 @@ impl Session {
             .iter()
             .map(|(store, scope)| json!([store, scope]))
             .collect();
-        let digest = Sha256::digest(canonical_json(&json!(pairs)).as_bytes());
-        digest
-            .iter()
-            .take(8)
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        short_hash(&canonical_json(&json!(pairs)))
     }
 
     /// The id of the next activity: `nk.{scope hash}.{n}`.

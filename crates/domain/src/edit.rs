@@ -42,17 +42,6 @@ pub enum WriteStatus {
     Updated,
 }
 
-impl WriteStatus {
-    /// Stable code, as it stands in results and receipts.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Appended => "appended",
-            Self::Updated => "updated",
-        }
-    }
-}
-
 impl Edit {
     /// Checks the arguments of a `write_memory` call.
     ///

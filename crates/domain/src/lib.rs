@@ -34,7 +34,9 @@ pub use note_name::{InvalidNoteName, NoteName};
 pub use operation::{Fingerprint, InvalidOperation, Operation, OperationId, canonical_json};
 pub use placement::{Block, place_blocks, remove_blocks};
 pub use refusal::Refusal;
-pub use scope::{InvalidScope, Scope, SegmentFault, check_store_path, check_store_prefix};
+pub use scope::{
+    InvalidScope, Scope, SegmentFault, check_store_path, check_store_prefix, short_hash,
+};
 pub use search::{Scan, SearchAnswer, SearchLimits, SearchMatch, SearchQuery};
 pub use snapshot::{
     MainNote, MainPart, Notebook, RenderSettings, Rendered, SnapshotCounts, render_snapshot,

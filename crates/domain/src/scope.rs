@@ -92,7 +92,7 @@ impl Scope {
     ///
     /// Unkeyed: who can guess a scope can confirm it. It keeps identities out of sight, no more.
     pub fn hash(&self) -> String {
-        hex(&Sha256::digest(self.path.as_bytes()))[..16].to_owned()
+        short_hash(&self.path)
     }
 }
 
@@ -183,6 +183,11 @@ pub fn check_store_prefix(prefix: &str) -> Result<(), SegmentFault> {
         return Ok(());
     }
     check_store_path(prefix.strip_suffix('/').unwrap_or(prefix))
+}
+
+/// First 16 lower-case hexadecimal digits of SHA-256 over `text`.
+pub fn short_hash(text: &str) -> String {
+    hex(&Sha256::digest(text.as_bytes())[..8])
 }
 
 /// Lower-case hexadecimal form of `bytes`.

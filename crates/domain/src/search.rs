@@ -180,11 +180,6 @@ impl<'q> Scan<'q> {
         self.best.push(Candidate { rank, window });
     }
 
-    /// Candidates that matched so far.
-    pub fn matched(&self) -> usize {
-        self.matched
-    }
-
     /// Orders the matches and cuts them to the bounds. `scanned`: notes examined, odd names
     /// included; `incomplete`: there were more notes than the bound, or one was longer than the
     /// bound.

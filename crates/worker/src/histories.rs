@@ -22,9 +22,6 @@ use temporalio_sdk::workflow_replayer::{WorkflowReplayer, WorkflowReplayerOption
 
 use crate::failure_converter::data_converter;
 
-/// A history file.
-pub type HistoryFile = PathBuf;
-
 /// Longest time of one replay. Replays take milliseconds; only a defect makes one hang.
 const REPLAY_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -75,7 +72,7 @@ pub enum ReplayOutcome {
 ///
 /// A path that doesn't exist or can't be listed, and a directory without a history file: a check
 /// that checks nothing must not pass.
-pub fn find_histories(paths: &[PathBuf]) -> anyhow::Result<Vec<HistoryFile>> {
+pub fn find_histories(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {
         let data = std::fs::metadata(path)
@@ -96,7 +93,7 @@ pub fn find_histories(paths: &[PathBuf]) -> anyhow::Result<Vec<HistoryFile>> {
     Ok(files)
 }
 
-fn list(directory: &Path, files: &mut Vec<HistoryFile>) -> anyhow::Result<()> {
+fn list(directory: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     let entries = std::fs::read_dir(directory)
         .with_context(|| format!("`{}` can't be listed", directory.display()))?;
     let mut paths = entries

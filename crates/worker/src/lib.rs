@@ -19,6 +19,5 @@ mod workers;
 pub use cli::{Cli, run};
 pub use failure_converter::data_converter;
 pub use histories::{
-    HistoryError, HistoryFile, ReplayOutcome, checks_identity, find_histories, load_history,
-    replay_history,
+    HistoryError, ReplayOutcome, checks_identity, find_histories, load_history, replay_history,
 };
