@@ -20,7 +20,7 @@ pub async fn run<W: AgentHost>(
     ctx: &mut WorkflowContext<W>,
     continue_as_new: impl Fn(&WorkflowContext<W>, AgentInput) -> WorkflowTermination,
 ) -> WorkflowResult<AgentOutput> {
-    if let Some(failure) = ctx.state_mut(|host| refused_input(host.agent_mut())) {
+    if let Some(failure) = ctx.state(|host| refused_input(host.agent())) {
         return Err(failure.into_application_failure().into());
     }
     let waiting = ctx.clone();
@@ -67,11 +67,8 @@ where
     }
 }
 
-fn refused_input(agent: &mut Agent) -> Option<AgentFailure> {
-    match &mut agent.setup {
-        Ok(_) => None,
-        Err(failure) => failure.take(),
-    }
+fn refused_input(agent: &Agent) -> Option<AgentFailure> {
+    agent.setup.as_ref().err().map(AgentFailure::again)
 }
 
 /// Bytes of model requests at which a run continues as new although Temporal, which counts anew
@@ -146,10 +143,7 @@ pub fn admit(agent: &Agent, message: &Argument<SendMessage>) -> Result<(), Agent
     if agent.continuing {
         return Err(continuing());
     }
-    if let Err(Some(failure)) = &agent.setup {
-        return Err(failure.again());
-    }
-    Ok(())
+    refused_input(agent).map_or(Ok(()), Err)
 }
 
 fn continuing() -> AgentFailure {

@@ -21,13 +21,11 @@ const REQUESTS_MAX: u32 = 1_000;
 const CONTINUE_AS_NEW_EVENTS_MIN: u32 = 100;
 
 /// What a run is set up with; it doesn't change.
-#[derive(Clone)]
 pub(super) struct Setup {
     pub(super) session: Session,
     pub(super) memories: Vec<Memory>,
     /// The application's instructions, then each memory's guidance.
     pub(super) instructions: String,
-    pub(super) tools: Vec<ApplicationTool>,
     pub(super) definitions: Vec<ChatToolDefinition>,
     /// What the next run starts from, beside what is handed over to it.
     pub(super) input: AgentInput,
@@ -62,7 +60,6 @@ impl Setup {
             instructions: instructions(&input.instructions, &memories),
             definitions: tool_definitions(&memories, &input.tools)?,
             memories,
-            tools: input.tools.clone(),
             input,
         })
     }

@@ -1,5 +1,7 @@
 //! State of an agent run.
 
+use std::rc::Rc;
+
 use notekeeper_contract::{Argument, ChatMessage};
 use serde::{Deserialize, Serialize};
 use temporalio_workflow::WorkflowContextView;
@@ -18,7 +20,8 @@ pub trait AgentHost: 'static {
 
 /// State of an agent run.
 pub struct Agent {
-    pub(super) setup: Result<Setup, Option<AgentFailure>>,
+    /// Or why the input can't be used.
+    pub(super) setup: Result<Rc<Setup>, AgentFailure>,
     pub(super) transcript: Transcript,
     pub(super) answered: Answered,
     pub(super) turns: u64,
@@ -88,8 +91,13 @@ impl Agent {
         input: Argument<AgentInput>,
         resolve: fn(&AgentInput) -> String,
     ) -> Self {
+        let mut setup = Setup::new(input, resolve);
+        let resumed = setup
+            .as_mut()
+            .ok()
+            .and_then(|setup| setup.input.resumed.take());
         let mut agent = Self {
-            setup: Err(None),
+            setup: setup.map(Rc::new),
             transcript: Transcript::default(),
             answered: Answered::default(),
             turns: 0,
@@ -99,12 +107,6 @@ impl Agent {
             continuing: false,
             recorded_bytes: 0,
         };
-        agent.setup = Setup::new(input, resolve).map_err(Some);
-        let resumed = agent
-            .setup
-            .as_mut()
-            .ok()
-            .and_then(|setup| setup.input.resumed.take());
         if let Some(resumed) = resumed {
             agent.transcript = Transcript::resume(resumed.transcript);
             agent.answered = Answered::resume(resumed.answered);

@@ -72,7 +72,7 @@ async fn carry_out_one<W: AgentHost>(
             Err(failure) => Err(failure),
         };
     }
-    match setup.tools.iter().find(|tool| tool.name == *name) {
+    match setup.input.tools.iter().find(|tool| tool.name == *name) {
         Some(tool) => call_application(ctx, setup, tool, call).await,
         None => Ok((NO_SUCH_TOOL.to_owned(), true)),
     }

@@ -1,6 +1,6 @@
 //! One turn: from a user's message to the model's reply.
 
-use std::time::Duration;
+use std::{rc::Rc, time::Duration};
 
 use notekeeper_contract::{
     CallModel, CallModelInput, CallModelOutput, ChatMessage, FailureType, MemoryBlock,
@@ -34,14 +34,10 @@ pub(super) async fn take_turn<W: AgentHost>(
     ctx: &WorkflowContext<W>,
     text: &str,
 ) -> Result<Reply, AgentFailure> {
-    let setup = ctx
-        .state(|host| host.agent().setup.as_ref().ok().cloned())
-        .ok_or_else(|| {
-            AgentFailure::new(
-                FailureType::InvalidArgument,
-                "the workflow's input was refused",
-            )
-        })?;
+    let setup = ctx.state(|host| {
+        let setup = host.agent().setup.as_ref();
+        setup.map(Rc::clone).map_err(AgentFailure::again)
+    })?;
     let start = ctx.state(|host| host.agent().transcript.messages().len());
     push(
         ctx,
@@ -64,7 +60,7 @@ pub(super) async fn take_turn<W: AgentHost>(
 
 struct Turn<'c, W> {
     ctx: &'c WorkflowContext<W>,
-    setup: Setup,
+    setup: Rc<Setup>,
     reply: Reply,
     /// Messages of the transcript that stay if the turn fails now.
     keep: usize,
