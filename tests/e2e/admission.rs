@@ -238,9 +238,7 @@ async fn a_closed_conversation_answers_what_it_took_takes_nothing_more_and_ends(
         ]),
     )
     .await;
-    let mut input = bed.input("acme");
-    input.tools = application.tools();
-    let agent = bed.start(input).await;
+    let agent = application.talk(&bed, "acme").await;
 
     let one = begin(&agent, "one").await;
     application.at_the_gate(1).await;

@@ -58,9 +58,7 @@ async fn messages_are_answered_one_at_a_time_in_the_order_of_their_arrival() {
         ]),
     )
     .await;
-    let mut input = bed.input("acme");
-    input.tools = application.tools();
-    let agent = bed.start(input).await;
+    let agent = application.talk(&bed, "acme").await;
 
     let one = begin(&agent, "one").await;
     application.at_the_gate(1).await;
@@ -225,9 +223,7 @@ async fn a_cancelled_conversation_ends_as_cancelled_and_leaves_no_sender_waiting
         &json!([{"prompt": "wait", "responses": [{"tool_calls": [{"id": "call_0", "name": "gate"}]}, {"text": "never"}]}]),
     )
     .await;
-    let mut input = bed.input("acme");
-    input.tools = application.tools();
-    let agent = bed.start(input).await;
+    let agent = application.talk(&bed, "acme").await;
 
     let waiting = begin(&agent, "wait").await;
     application.at_the_gate(1).await;

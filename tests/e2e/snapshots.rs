@@ -5,7 +5,8 @@ use notekeeper_workflows::{ActivityQueue, InjectionErrors, MemorySettings};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Activity, Bed, Worker, WorkerOptions, activities, activities_of, history, holds, say, state,
+    Activity, Bed, Worker, WorkerOptions, activities, activities_of, failure_type, history, holds,
+    say, state,
 };
 
 /// A turn that shows the model's view of the memory, and one that doesn't.
@@ -129,6 +130,36 @@ async fn a_block_that_is_not_kept_any_more_is_loaded_afresh() {
         .map(|load| answer(load)["outcome"].clone())
         .collect();
     assert_eq!(outcomes, ["block", "unchanged", "block"]);
+    bed.finish().await;
+}
+
+/// Texts of snapshots that are kept are gone at once.
+const FORGET: &str = "
+    create function forget() returns trigger language plpgsql as 'begin return null; end';
+    create trigger forget before insert on snapshots for each row execute function forget();
+";
+
+#[tokio::test]
+async fn a_block_that_is_never_kept_is_left_out_or_fails_the_message_as_the_settings_want() {
+    let bed = Bed::new().await;
+    let script = json!([{"prompt": "hello", "responses": [{"text": "saw: {{memory}}"}]}]);
+    let _worker = Worker::serving(&bed, &script).await;
+    bed.put("acme/main", "MEMORY.md", "- likes tea\n").await;
+    bed.execute(FORGET).await;
+    let lenient = bed.start(bed.input("acme")).await;
+    let mut input = bed.input("acme");
+    input.memories[0].injection_errors = InjectionErrors::Raise;
+    let strict = bed.start(input).await;
+
+    let reply = say(&lenient, "hello").await.expect("a reply");
+    let failure = say(&strict, "hello").await.expect_err("a failure");
+
+    assert_eq!(reply.text, "saw: ");
+    assert_eq!(reply.skipped.len(), 1, "{reply:?}");
+    assert_eq!(reply.skipped[0].error_type, "SnapshotMissing");
+    let requests = activities_of(&history(&lenient).await, "call_model").len();
+    assert_eq!(requests, 3);
+    assert_eq!(failure_type(&failure), "SnapshotMissing", "{failure:?}");
     bed.finish().await;
 }
 

@@ -179,9 +179,7 @@ async fn an_applications_tool_gets_arguments_scope_and_operation_and_its_answer_
         json!({"id": "call_0", "name": "look_up", "arguments": {"item": "tea", "amount": 2}});
     let _worker =
         Worker::serving(&bed, &json!([calls_then_text("look", json!([call, call]))])).await;
-    let mut input = bed.input("acme/shop");
-    input.tools = application.tools();
-    let agent = bed.start(input).await;
+    let agent = application.talk(&bed, "acme/shop").await;
 
     let reply = say(&agent, "look").await.expect("a reply");
 

@@ -22,7 +22,7 @@ use temporalio_sdk::{
 };
 use tokio::sync::watch;
 
-use super::{Bed, bed::connect, eventually};
+use super::{Agent, Bed, bed::connect, eventually};
 
 /// The application of a test, with the tools `look_up`, `gate` and `sell_out`.
 pub(crate) struct Application {
@@ -132,6 +132,13 @@ impl Application {
         ["look_up", "gate", "sell_out"]
             .map(|name| self.tool(name))
             .into()
+    }
+
+    /// Starts a conversation whose model may call all of them.
+    pub(crate) async fn talk(&self, bed: &Bed, namespace: &str) -> Agent {
+        let mut input = bed.input(namespace);
+        input.tools = self.tools();
+        bed.start(input).await
     }
 
     /// What a tool got, call by call.
