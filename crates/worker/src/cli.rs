@@ -2,9 +2,14 @@
 
 use std::{path::PathBuf, process::ExitCode};
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
-use crate::{commands, database_url::DatabaseUrl, telemetry};
+use crate::{
+    commands::{
+        self, demo::DemoArgs, migrate::MigrateArgs, replay::ReplayArgs, worker::WorkerArgs,
+    },
+    telemetry,
+};
 
 /// Durable memory for AI agents, as a Temporal activity worker.
 ///
@@ -46,111 +51,6 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     /// Run a short demonstration against a Temporal server and a PostgreSQL database.
     Demo(DemoArgs),
-}
-
-/// Where PostgreSQL is.
-#[derive(Debug, Clone, Default, Args)]
-pub(crate) struct DatabaseArgs {
-    /// URL of the PostgreSQL database of the store `default`.
-    #[arg(long, env = "DATABASE_URL", value_name = "URL", hide_env_values = true)]
-    pub(crate) database_url: Option<DatabaseUrl>,
-
-    /// Schema that holds the tables of the store `default` [default: notekeeper].
-    #[arg(long, env = "NOTEKEEPER_SCHEMA", value_name = "NAME")]
-    pub(crate) schema: Option<String>,
-}
-
-/// Where Temporal is. TLS, API key and profiles come from the variables and the file that
-/// Temporal's own tools read (`TEMPORAL_TLS…`, `TEMPORAL_API_KEY`, `TEMPORAL_CONFIG_FILE`,
-/// `TEMPORAL_PROFILE`).
-#[derive(Debug, Clone, Default, Args)]
-pub(crate) struct TemporalArgs {
-    /// Address of the Temporal server, as `host:port` or a URL [default: localhost:7233].
-    #[arg(
-        long = "temporal-address",
-        env = "TEMPORAL_ADDRESS",
-        value_name = "ADDRESS"
-    )]
-    pub(crate) address: Option<String>,
-
-    /// Temporal namespace, which must exist [default: default].
-    #[arg(
-        long = "temporal-namespace",
-        env = "TEMPORAL_NAMESPACE",
-        value_name = "NAME"
-    )]
-    pub(crate) namespace: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct WorkerArgs {
-    #[command(flatten)]
-    pub(crate) database: DatabaseArgs,
-    #[command(flatten)]
-    pub(crate) temporal: TemporalArgs,
-
-    /// Which queues to serve; both where none is given.
-    #[arg(
-        long,
-        value_enum,
-        value_delimiter = ',',
-        env = "NOTEKEEPER_QUEUES",
-        value_name = "QUEUES"
-    )]
-    pub(crate) queues: Vec<Queue>,
-
-    /// Task queue of the activities that callers in any language use [default: notekeeper].
-    #[arg(long, env = "NOTEKEEPER_TASK_QUEUE", value_name = "NAME")]
-    pub(crate) task_queue: Option<String>,
-
-    /// Task queue of the workflows [default: notekeeper-workflows].
-    #[arg(long, env = "NOTEKEEPER_WORKFLOW_TASK_QUEUE", value_name = "NAME")]
-    pub(crate) workflow_task_queue: Option<String>,
-
-    /// JSON file with the turns of the scripted model; it becomes the model `default`.
-    #[arg(long, env = "NOTEKEEPER_SCRIPT", value_name = "FILE")]
-    pub(crate) script: Option<PathBuf>,
-
-    /// Where to stop this process, for tests: `point=kill-once:MARKER` or `point=fail:N`.
-    #[cfg(feature = "fault-points")]
-    #[arg(long, env = "NOTEKEEPER_FAULT", value_name = "SPEC", hide = true)]
-    pub(crate) fault: Option<String>,
-}
-
-/// A task queue to serve.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
-pub(crate) enum Queue {
-    /// Activities only: what callers in any language use, and what is scaled.
-    Memory,
-    /// The workflows, and the same activities beside them.
-    Workflows,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct MigrateArgs {
-    #[command(flatten)]
-    pub(crate) database: DatabaseArgs,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ReplayArgs {
-    /// History files (the SDK's JSON or protobuf binary), or directories of them.
-    #[arg(required = true, value_name = "FILE|DIR")]
-    pub(crate) paths: Vec<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct DemoArgs {
-    /// URL of a PostgreSQL database, in which the demonstration makes a schema of its own and drops
-    /// it afterwards.
-    #[arg(long, env = "DATABASE_URL", value_name = "URL", hide_env_values = true)]
-    pub(crate) database_url: Option<DatabaseUrl>,
-    #[command(flatten)]
-    pub(crate) temporal: TemporalArgs,
-
-    /// Directory of Markdown notes to begin with; ours where none is given.
-    #[arg(long, env = "NOTES", value_name = "DIR")]
-    pub(crate) notes: Option<PathBuf>,
 }
 
 /// Runs a command to its end and says how the process should exit: 0 done, 1 failed, and 130 where a

@@ -1,4 +1,4 @@
-//! One module for each subcommand; each has `run`.
+//! One module for each subcommand; each has its arguments and `run`.
 
 pub(crate) mod demo;
 pub(crate) mod migrate;

@@ -2,6 +2,7 @@
 //!
 //! This library exists for the binary and its tests.
 
+mod arguments;
 mod cli;
 mod commands;
 mod config;

@@ -16,8 +16,7 @@ use temporalio_sdk::{
 use tokio::{runtime::Handle, sync::oneshot};
 
 use crate::{
-    cli::Queue,
-    config::WorkerConfig,
+    config::{Queue, WorkerConfig},
     drain::{InHand, in_vain},
     shutdown::Shutdown,
 };

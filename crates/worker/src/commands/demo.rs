@@ -11,15 +11,30 @@ mod tally;
 
 use std::{
     io::{Write as _, stdout},
-    path::Path,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
 use anyhow::{Context as _, bail};
+use clap::Args;
 
-use crate::{cli::DemoArgs, config::File, shutdown::Shutdown};
+use crate::{arguments::TemporalArgs, config::File, database_url::DatabaseUrl, shutdown::Shutdown};
 
 use self::{notes::Notes, report::Report, stage::Stage};
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// URL of a PostgreSQL database, in which the demonstration makes a schema of its own and drops
+    /// it afterwards.
+    #[arg(long, env = "DATABASE_URL", value_name = "URL", hide_env_values = true)]
+    pub(crate) database_url: Option<DatabaseUrl>,
+    #[command(flatten)]
+    pub(crate) temporal: TemporalArgs,
+
+    /// Directory of Markdown notes to begin with; ours where none is given.
+    #[arg(long, env = "NOTES", value_name = "DIR")]
+    pub(crate) notes: Option<PathBuf>,
+}
 
 /// Tenants that talk at the same time, each with a notebook of its own.
 const TENANTS: [&str; 3] = ["ada", "lin", "sam"];

@@ -3,8 +3,15 @@
 use std::{io::Write as _, path::Path, process::ExitCode};
 
 use anyhow::{Context as _, bail};
+use clap::Args;
 
-use crate::{cli::MigrateArgs, config::File, wiring::open_stores};
+use crate::{arguments::DatabaseArgs, config::File, wiring::open_stores};
+
+#[derive(Debug, Args)]
+pub(crate) struct MigrateArgs {
+    #[command(flatten)]
+    pub(crate) database: DatabaseArgs,
+}
 
 pub(crate) fn run(config: Option<&Path>, args: MigrateArgs) -> anyhow::Result<ExitCode> {
     let stores = File::read(config)?.stores(&args.database)?;

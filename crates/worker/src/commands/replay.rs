@@ -2,16 +2,23 @@
 
 use std::{
     io::{Write as _, stdout},
-    path::Path,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
 use anyhow::Context as _;
+use clap::Args;
 
-use crate::{
-    cli::ReplayArgs,
-    histories::{ReplayOutcome, checks_identity, find_histories, load_history, replay_history},
+use crate::histories::{
+    ReplayOutcome, checks_identity, find_histories, load_history, replay_history,
 };
+
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// History files (the SDK's JSON or protobuf binary), or directories of them.
+    #[arg(required = true, value_name = "FILE|DIR")]
+    pub(crate) paths: Vec<PathBuf>,
+}
 
 /// How many files came to what.
 #[derive(Default)]

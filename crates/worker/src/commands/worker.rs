@@ -1,14 +1,20 @@
 //! `notekeeper worker`: serve the task queues.
 
-use std::{os::unix::process::CommandExt as _, path::Path, process::ExitCode, time::Duration};
+use std::{
+    os::unix::process::CommandExt as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Duration,
+};
 
 use anyhow::Context as _;
+use clap::Args;
 use notekeeper_activities::{ModelActivities, ModelRequests, Notebook, NotebookActivities};
 use notekeeper_store::StoreError;
 
 use crate::{
-    cli::{Queue, WorkerArgs},
-    config::{File, WorkerConfig},
+    arguments::{DatabaseArgs, TemporalArgs},
+    config::{File, Queue, WorkerConfig},
     connection::{TemporalTarget, check_namespace, patiently},
     program::own_program,
     shutdown::Shutdown,
@@ -27,6 +33,41 @@ const POLL_SHUTDOWN_WAIT: (&str, &str) = ("TEMPORAL_POLL_SHUTDOWN_INTERRUPT_WAIT
 
 /// Longest wait for the connections to a database to close, at the end.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(300);
+
+#[derive(Debug, Args)]
+pub(crate) struct WorkerArgs {
+    #[command(flatten)]
+    pub(crate) database: DatabaseArgs,
+    #[command(flatten)]
+    pub(crate) temporal: TemporalArgs,
+
+    /// Which queues to serve; both where none is given.
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        env = "NOTEKEEPER_QUEUES",
+        value_name = "QUEUES"
+    )]
+    pub(crate) queues: Vec<Queue>,
+
+    /// Task queue of the activities that callers in any language use [default: notekeeper].
+    #[arg(long, env = "NOTEKEEPER_TASK_QUEUE", value_name = "NAME")]
+    pub(crate) task_queue: Option<String>,
+
+    /// Task queue of the workflows [default: notekeeper-workflows].
+    #[arg(long, env = "NOTEKEEPER_WORKFLOW_TASK_QUEUE", value_name = "NAME")]
+    pub(crate) workflow_task_queue: Option<String>,
+
+    /// JSON file with the turns of the scripted model; it becomes the model `default`.
+    #[arg(long, env = "NOTEKEEPER_SCRIPT", value_name = "FILE")]
+    pub(crate) script: Option<PathBuf>,
+
+    /// Where to stop this process, for tests: `point=kill-once:MARKER` or `point=fail:N`.
+    #[cfg(feature = "fault-points")]
+    #[arg(long, env = "NOTEKEEPER_FAULT", value_name = "SPEC", hide = true)]
+    pub(crate) fault: Option<String>,
+}
 
 pub(crate) fn run(config: Option<&Path>, args: WorkerArgs) -> anyhow::Result<ExitCode> {
     let config = File::read(config)?.worker(&args)?;

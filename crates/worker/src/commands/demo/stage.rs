@@ -18,7 +18,8 @@ use temporalio_client::{Client, NamespacedClient as _};
 use temporalio_common::protos::temporal::api::history::v1::History;
 
 use crate::{
-    cli::{DatabaseArgs, DemoArgs},
+    arguments::DatabaseArgs,
+    commands::demo::DemoArgs,
     config::{File, StoreConfig},
     connection::{TemporalTarget, check_namespace},
     program::own_program,

@@ -1,0 +1,39 @@
+//! Arguments that several commands share.
+
+use clap::Args;
+
+use crate::database_url::DatabaseUrl;
+
+/// Where PostgreSQL is.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct DatabaseArgs {
+    /// URL of the PostgreSQL database of the store `default`.
+    #[arg(long, env = "DATABASE_URL", value_name = "URL", hide_env_values = true)]
+    pub(crate) database_url: Option<DatabaseUrl>,
+
+    /// Schema that holds the tables of the store `default` [default: notekeeper].
+    #[arg(long, env = "NOTEKEEPER_SCHEMA", value_name = "NAME")]
+    pub(crate) schema: Option<String>,
+}
+
+/// Where Temporal is. TLS, API key and profiles come from the variables and the file that
+/// Temporal's own tools read (`TEMPORAL_TLS…`, `TEMPORAL_API_KEY`, `TEMPORAL_CONFIG_FILE`,
+/// `TEMPORAL_PROFILE`).
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct TemporalArgs {
+    /// Address of the Temporal server, as `host:port` or a URL [default: localhost:7233].
+    #[arg(
+        long = "temporal-address",
+        env = "TEMPORAL_ADDRESS",
+        value_name = "ADDRESS"
+    )]
+    pub(crate) address: Option<String>,
+
+    /// Temporal namespace, which must exist [default: default].
+    #[arg(
+        long = "temporal-namespace",
+        env = "TEMPORAL_NAMESPACE",
+        value_name = "NAME"
+    )]
+    pub(crate) namespace: Option<String>,
+}

@@ -1,0 +1,124 @@
+//! What a worker serves, and how much at a time.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use anyhow::bail;
+use notekeeper_contract::{MEMORY_TASK_QUEUE, WORKFLOW_TASK_QUEUE};
+use serde::Deserialize;
+
+use crate::commands::worker::WorkerArgs;
+
+use super::{File, ModelSection, StoreConfig, TemporalConfig};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct WorkerSection {
+    queues: Option<Vec<QueueName>>,
+    task_queue: Option<String>,
+    workflow_task_queue: Option<String>,
+    activity_slots: Option<usize>,
+    drain_seconds: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum QueueName {
+    Memory,
+    Workflows,
+}
+
+/// A task queue to serve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub(crate) enum Queue {
+    /// Activities only: what callers in any language use, and what is scaled.
+    Memory,
+    /// The workflows, and the same activities beside them.
+    Workflows,
+}
+
+/// All that a worker needs.
+#[derive(Debug)]
+pub(crate) struct WorkerConfig {
+    pub(crate) temporal: TemporalConfig,
+    pub(crate) stores: BTreeMap<String, StoreConfig>,
+    pub(crate) models: BTreeMap<String, ModelSection>,
+    pub(crate) queues: Vec<Queue>,
+    pub(crate) task_queue: String,
+    pub(crate) workflow_task_queue: String,
+    /// Activities at a time on each queue.
+    pub(crate) activity_slots: usize,
+    /// How long activities may go on after a stop signal before they are cancelled.
+    pub(crate) drain: Duration,
+}
+
+/// Activities at a time on each queue. A write holds a connection for a few milliseconds, so this
+/// keeps the pool busy and the memory of a worker small.
+const ACTIVITY_SLOTS_DEFAULT: usize = 200;
+
+/// One second more than an activity may take, so that a drain lets every one end.
+const DRAIN_DEFAULT: Duration = Duration::from_secs(11);
+
+impl File {
+    /// All that a worker needs.
+    pub(crate) fn worker(self, args: &WorkerArgs) -> anyhow::Result<WorkerConfig> {
+        let temporal = self.temporal(&args.temporal);
+        let stores = self.stores(&args.database)?;
+        let mut models = self.models;
+        if let Some(script) = &args.script {
+            let section = ModelSection::Scripted {
+                script: script.clone(),
+            };
+            models.insert("default".to_owned(), section);
+        }
+        let named = self
+            .worker
+            .queues
+            .into_iter()
+            .flatten()
+            .map(|queue| match queue {
+                QueueName::Memory => Queue::Memory,
+                QueueName::Workflows => Queue::Workflows,
+            });
+        let mut queues = match args.queues.as_slice() {
+            [] => named.collect(),
+            given => given.to_vec(),
+        };
+        // Two workers on one queue would be refused by the server, late and unclearly.
+        queues.sort_unstable();
+        queues.dedup();
+        let name = |flag: &Option<String>, file: Option<String>, default: &str| {
+            flag.clone().or(file).unwrap_or_else(|| default.to_owned())
+        };
+        let config = WorkerConfig {
+            temporal,
+            stores,
+            models,
+            queues: if queues.is_empty() {
+                vec![Queue::Memory, Queue::Workflows]
+            } else {
+                queues
+            },
+            task_queue: name(&args.task_queue, self.worker.task_queue, MEMORY_TASK_QUEUE),
+            workflow_task_queue: name(
+                &args.workflow_task_queue,
+                self.worker.workflow_task_queue,
+                WORKFLOW_TASK_QUEUE,
+            ),
+            activity_slots: self.worker.activity_slots.unwrap_or(ACTIVITY_SLOTS_DEFAULT),
+            drain: self
+                .worker
+                .drain_seconds
+                .map_or(DRAIN_DEFAULT, Duration::from_secs),
+        };
+        if config.task_queue.is_empty() || config.workflow_task_queue.is_empty() {
+            bail!("a task queue's name is empty; leave the setting out for the default");
+        }
+        if config.task_queue == config.workflow_task_queue {
+            bail!("the two task queues have the same name; give one another name");
+        }
+        if config.activity_slots == 0 {
+            bail!("`worker.activity_slots` must be at least 1");
+        }
+        Ok(config)
+    }
+}
