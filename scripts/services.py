@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs a command with a real PostgreSQL and a real Temporal server beside it.
 
-    scripts/services.py run [--postgres] [--temporal] -- COMMAND…
+    scripts/services.py run [--postgres] [--temporal] [--python-sdk] -- COMMAND…
 
 Nothing needs to be installed beforehand but Python 3.9 with pip; nothing is left running or lying
 about afterwards. `scripts/services.py --help` has the rest.

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Sequence
 from unittest import mock
 
-from local_services import cli, directories, pip, platforms, postgres, toolbox
+from local_services import cli, directories, pip, platforms, postgres, python_sdk, toolbox
 from local_services.guard import Guard
 from local_services.ports import ReservedPort
 from local_services.processes import carrying
@@ -318,14 +318,14 @@ class TheToolbox(unittest.TestCase):
         self.addCleanup(context.__exit__, None, None, None)
         return context.__enter__()
 
-    def wheel(self, into: Path) -> Path:
+    def wheels(self, into: Path) -> list[Path]:
         path = into / "tool.whl"
         with zipfile.ZipFile(path, "w") as archive:
             for name, mode in [("kept/program", 0o100755), ("kept/part.so", 0o100644), ("other/file", 0o100644)]:
                 info = zipfile.ZipInfo(name)
                 info.external_attr = mode << 16
                 archive.writestr(info, b"content")
-        return path
+        return [path]
 
     def test_downloads_once_for_two_runs_at_the_same_moment(self):
         downloads = []
@@ -334,7 +334,7 @@ class TheToolbox(unittest.TestCase):
         def download(_pin, _tag, into, _signals):
             downloads.append(into)
             time.sleep(0)
-            return self.wheel(into)
+            return self.wheels(into)
 
         def provide():
             both.wait()
@@ -393,6 +393,37 @@ class TheToolbox(unittest.TestCase):
             command, variables = pip._pip()
         done = subprocess.run([*command, "--version"], env={**os.environ, **variables}, capture_output=True, text=True)
         self.assertIn(str(bundled), done.stdout, done.stderr)
+
+
+class ThePythonSdk(unittest.TestCase):
+    def test_is_there_for_the_command_that_asks_for_it(self):
+        script = 'import temporalio.client, temporalio.worker; print(temporalio.client.__file__)'
+        command = f"PYTHONPATH=$NOTEKEEPER_PYTHONPATH $NOTEKEEPER_PYTHON -c '{script}'; echo $NOTEKEEPER_PYTHONPATH"
+        done = run("run", "--postgres", "--python-sdk", "--", "sh", "-c", command, **BORROWED)
+        imported, place = done.stdout.splitlines()
+        self.assertTrue(imported.startswith(place + "/temporalio/"), done.stderr)
+
+    def test_of_the_caller_is_used_where_one_is_named(self):
+        command = "echo $NOTEKEEPER_PYTHON; echo $NOTEKEEPER_PYTHONPATH"
+        own = {"NOTEKEEPER_PYTHON": "/own/python3", "NOTEKEEPER_PYTHONPATH": "/own/packages"}
+        done = run("run", "--postgres", "--python-sdk", "--", "sh", "-c", command, **BORROWED, **own)
+        self.assertEqual(done.stdout.split(), ["/own/python3", "/own/packages"], done.stderr)
+
+    def test_is_nothing_to_a_command_that_does_not_ask(self):
+        done = run("run", "--postgres", "--", "sh", "-c", "echo ${NOTEKEEPER_PYTHONPATH-none}", **BORROWED)
+        self.assertEqual(done.stdout.split(), ["none"], done.stderr)
+
+    def test_says_what_is_wrong_with_a_python_that_cannot_load_it(self):
+        unusable = [
+            (mock.patch("sys.version_info", (3, 9, 18)), "Python 3.10 or newer.*make test PYTHON=python3.10"),
+            (mock.patch("platform.python_implementation", return_value="PyPy"), "needs CPython"),
+            (mock.patch("platform.libc_ver", return_value=("", "")), "GNU C library"),
+        ]
+        for change, expected in unusable:
+            with self.subTest(expected), mock.patch.dict(os.environ), change:
+                os.environ.pop("NOTEKEEPER_PYTHONPATH", None)
+                with self.assertRaisesRegex(Trouble, expected + ".*set NOTEKEEPER_PYTHONPATH"):
+                    python_sdk.variables(signals(self))
 
 
 class AMachine(unittest.TestCase):

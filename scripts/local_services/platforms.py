@@ -26,6 +26,11 @@ def machine() -> str:
     return name
 
 
+def has_glibc() -> bool:
+    """Whether the C library is GNU's, of whatever version."""
+    return platform.libc_ver()[0] == "glibc"
+
+
 def require_glibc() -> None:
     """Raises `Trouble` where the C library can't run the PostgreSQL binaries (musl, or too old)."""
     library, version = platform.libc_ver()

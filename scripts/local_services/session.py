@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Optional, Sequence
 from urllib.parse import urlsplit
 
-from . import directories, temporal, toolbox
+from . import directories, python_sdk, temporal, toolbox
 from .command import Command
 from .control import AnyServer, Control
 from .guard import Guard
@@ -48,6 +48,7 @@ class Wanted:
 
     postgres: bool
     temporal: bool
+    python_sdk: bool
     postgres_version: str
     argv: Sequence[str]
 
@@ -93,6 +94,8 @@ class Session:
         for part in ("control", "logs"):
             (self._directory / part).mkdir(mode=0o700)
         self._guard.watch_directory(self._directory, SERVICES, self._services())
+        if self._wanted.python_sdk:
+            self._variables.update(python_sdk.variables(self._signals))
         if self._wanted.postgres:
             self._provide_postgres(account)
         if self._wanted.temporal:

