@@ -7,6 +7,7 @@ mod admission;
 mod continuation;
 mod conversation;
 mod failures;
+mod local_activities;
 mod operations;
 mod payloads;
 mod record;

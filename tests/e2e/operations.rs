@@ -1,53 +1,77 @@
 //! Operations: whatever runs twice takes effect once.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use notekeeper_contract::FailureType;
 use serde_json::{Value, json};
 use temporalio_common::protos::temporal::api::failure::v1::{Failure, failure::FailureInfo};
 
 use crate::support::{
-    Bed, Worker, WorkerOptions, activities_of, failure_type, history, payload, say,
+    Activity, Bed, Way, Worker, WorkerOptions, activities_of, failure_type, history, payload, say,
+    tasks_timed_out,
 };
 
-/// Runs the scripted turn `go` while the first memory worker dies at a fault point, and another
-/// takes over. Attempts have a second.
+/// Runs the scripted turn `go` of a conversation in `namespace` while the worker that carries out the
+/// memory activities dies at a fault point, and another takes over. Attempts have a second, and
+/// workflow tasks two.
 async fn go_with_a_worker_killed_at(
     bed: &Bed,
+    way: Way,
+    namespace: &str,
     point: &str,
     turns: &Value,
 ) -> crate::support::Agent {
-    let _workflows = Worker::start(
-        bed,
-        WorkerOptions {
-            queues: Some("workflows"),
-            ..WorkerOptions::default()
-        },
-    )
-    .await;
+    let queues = match way {
+        Way::MemoryQueue => "memory",
+        Way::WorkflowQueue | Way::Local => "workflows",
+    };
+    let _workflows = match way {
+        Way::MemoryQueue => {
+            let options = WorkerOptions {
+                queues: Some("workflows"),
+                ..WorkerOptions::default()
+            };
+            Some(Worker::start(bed, options).await)
+        }
+        Way::WorkflowQueue | Way::Local => None,
+    };
     let script = bed.script(turns);
-    let memory = |fault: Option<String>| WorkerOptions {
+    let options = |fault: Option<String>| WorkerOptions {
         script: Some(script.clone()),
-        queues: Some("memory"),
+        queues: Some(queues),
         fault,
         ..WorkerOptions::default()
     };
-    let marker = bed.path("killed");
+    let marker = bed.path(&format!("killed-{namespace}"));
     let fault = format!("{point}=kill-once:{}", marker.display());
-    let mut killed = Worker::start(bed, memory(Some(fault))).await;
-    let mut input = bed.input("acme");
+    let mut killed = Worker::start(bed, options(Some(fault))).await;
+    let mut input = bed.input_by(way, namespace);
     input.memories[0].activities.start_to_close_ms = 1_000;
-    let agent = bed.start(input).await;
+    let agent = bed.start_within(Duration::from_secs(2), input).await;
 
     let turn = say(&agent, "go");
     let rescue = async {
         let status = killed.ended().await;
         assert_eq!(status.code(), None, "a signal ended it");
-        Worker::start(bed, memory(None)).await
+        Worker::start(bed, options(None)).await
     };
     let (reply, _rescuer) = futures::future::join(turn, rescue).await;
     reply.expect("a reply");
     agent
+}
+
+/// The call that its worker's death repeated. A local one is repeated with its workflow task, which
+/// is the task's second attempt and again the call's first.
+async fn repeated(agent: &crate::support::Agent, activity: &str) -> Activity {
+    let history = history(agent).await;
+    let [call] = <[Activity; 1]>::try_from(activities_of(&history, activity)).expect("one call");
+    let attempts = if call.is_local {
+        (1, 1)
+    } else {
+        (2, tasks_timed_out(&history))
+    };
+    assert_eq!((call.attempt, tasks_timed_out(&history)), attempts);
+    call
 }
 
 #[tokio::test]
@@ -58,18 +82,23 @@ async fn a_write_whose_worker_is_killed_after_the_commit_takes_effect_once() {
         {"text": "done"},
     ]}]);
 
-    let agent = go_with_a_worker_killed_at(&bed, "write_memory.after_commit", &turns).await;
+    for (way, namespace) in Way::ALL.into_iter().zip(["acme", "umbrella", "initech"]) {
+        let point = "write_memory.after_commit";
+        let agent = go_with_a_worker_killed_at(&bed, way, namespace, point, &turns).await;
 
-    let write = activities_of(&history(&agent).await, "write_memory").remove(0);
-    assert_eq!(write.attempt, 2);
-    assert_eq!(write.result()["replayed"], true);
-    assert_eq!(write.result()["status"], "created");
-    assert_eq!(
-        bed.note("acme/main", "MEMORY.md").await.as_deref(),
-        Some("one line\n")
-    );
-    let receipts = bed.receipts("acme/main").await;
-    assert_eq!(receipts.len(), 1, "{receipts:?}");
+        let write = repeated(&agent, "write_memory").await;
+        assert_eq!(write.is_local, way == Way::Local);
+        assert_eq!(write.result()["replayed"], true, "{way:?}");
+        assert_eq!(write.result()["status"], "created", "{way:?}");
+        let scope = format!("{namespace}/main");
+        assert_eq!(
+            bed.note(&scope, "MEMORY.md").await.as_deref(),
+            Some("one line\n"),
+            "{way:?}"
+        );
+        let receipts = bed.receipts(&scope).await;
+        assert_eq!(receipts.len(), 1, "{way:?}: {receipts:?}");
+    }
     bed.finish().await;
 }
 
@@ -78,7 +107,8 @@ async fn a_model_request_whose_worker_is_killed_is_made_again_long_before_its_ti
     let bed = Bed::new().await;
     let turns = json!([{"prompt": "go", "responses": [{"text": "done"}]}]);
 
-    let agent = go_with_a_worker_killed_at(&bed, "call_model.before_request", &turns).await;
+    let point = "call_model.before_request";
+    let agent = go_with_a_worker_killed_at(&bed, Way::MemoryQueue, "acme", point, &turns).await;
 
     // The attempt may take two minutes; the test doesn't have that long.
     let request = activities_of(&history(&agent).await, "call_model").remove(0);
@@ -89,23 +119,26 @@ async fn a_model_request_whose_worker_is_killed_is_made_again_long_before_its_ti
 #[tokio::test]
 async fn a_deletion_whose_worker_is_killed_after_the_commit_is_answered_as_it_was_done() {
     let bed = Bed::new().await;
-    bed.put("acme/main", "old.md", "old\n").await;
     let turns = json!([{"prompt": "go", "responses": [
         {"tool_calls": [{"id": "call_0", "name": "delete_memory", "arguments": {"file": "old"}}]},
         {"text": "done"},
     ]}]);
 
-    let agent = go_with_a_worker_killed_at(&bed, "delete_memory.after_commit", &turns).await;
+    for (way, namespace) in Way::ALL.into_iter().zip(["acme", "umbrella", "initech"]) {
+        let scope = format!("{namespace}/main");
+        bed.put(&scope, "old.md", "old\n").await;
+        let point = "delete_memory.after_commit";
+        let agent = go_with_a_worker_killed_at(&bed, way, namespace, point, &turns).await;
 
-    let delete = activities_of(&history(&agent).await, "delete_memory").remove(0);
-    assert_eq!(delete.attempt, 2);
-    // Without its receipt the second attempt would find nothing to delete.
-    assert_eq!(delete.result()["status"], "deleted");
-    assert_eq!(delete.result()["replayed"], true);
-    assert_eq!(bed.note("acme/main", "old.md").await, None);
-    let receipts = bed.receipts("acme/main").await;
-    assert_eq!(receipts.len(), 1, "{receipts:?}");
-    assert_eq!(receipts[0].status, "deleted");
+        let delete = repeated(&agent, "delete_memory").await;
+        // Without its receipt the second attempt would find nothing to delete.
+        assert_eq!(delete.result()["status"], "deleted", "{way:?}");
+        assert_eq!(delete.result()["replayed"], true, "{way:?}");
+        assert_eq!(bed.note(&scope, "old.md").await, None, "{way:?}");
+        let receipts = bed.receipts(&scope).await;
+        assert_eq!(receipts.len(), 1, "{way:?}: {receipts:?}");
+        assert_eq!(receipts[0].status, "deleted", "{way:?}");
+    }
     bed.finish().await;
 }
 

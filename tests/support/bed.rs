@@ -10,7 +10,7 @@ use notekeeper_contract::ChatMessage;
 use notekeeper_domain::{NoteName, Scope};
 use notekeeper_store::{Expected, NoteStore as _, PostgresOptions, PostgresStore};
 use notekeeper_workflows::{
-    AgentInput, AgentOutput, AgentState, AgentWorkflow, Reply, SendMessage,
+    ActivityQueue, AgentInput, AgentOutput, AgentState, AgentWorkflow, Reply, SendMessage,
 };
 use serde_json::Value;
 use temporalio_client::{
@@ -29,6 +29,22 @@ use super::in_time;
 
 /// Handle on a conversation, whichever of its runs is open.
 pub(crate) type Agent = WorkflowHandle<Client, AgentWorkflow>;
+
+/// Where a conversation's memory activities run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// On the bed's memory queue.
+    MemoryQueue,
+    /// On the queue of the workflows.
+    WorkflowQueue,
+    /// Within the workflow task.
+    Local,
+}
+
+impl Way {
+    /// Whatever is promised for one way is promised for all.
+    pub(crate) const ALL: [Self; 3] = [Self::MemoryQueue, Self::WorkflowQueue, Self::Local];
+}
 
 /// One test's own place on the servers: nothing in it is shared with another test.
 pub(crate) struct Bed {
@@ -93,22 +109,37 @@ impl Bed {
 
     /// An agent's input whose memory activities go to this test's queue.
     pub(crate) fn input(&self, namespace: &str) -> AgentInput {
+        self.input_by(Way::MemoryQueue, namespace)
+    }
+
+    /// An agent's input whose memory activities run this way.
+    pub(crate) fn input_by(&self, way: Way, namespace: &str) -> AgentInput {
         let mut input = AgentInput {
             namespace: namespace.to_owned(),
             ..AgentInput::default()
         };
         for memory in &mut input.memories {
-            memory.activities.queue =
-                notekeeper_workflows::ActivityQueue::Named(self.task_queue.clone());
+            memory.activities.queue = match way {
+                Way::MemoryQueue => ActivityQueue::Named(self.task_queue.clone()),
+                Way::WorkflowQueue => ActivityQueue::Workflow,
+                Way::Local => ActivityQueue::Local,
+            };
         }
         input
     }
 
     /// Starts a conversation.
     pub(crate) async fn start(&self, input: AgentInput) -> Agent {
+        self.start_within(Duration::from_secs(10), input).await
+    }
+
+    /// Starts a conversation whose workflow tasks may take so long, whole seconds: what a dead worker
+    /// costs, and how long a local activity may take before its worker must ask for more time.
+    pub(crate) async fn start_within(&self, task_timeout: Duration, input: AgentInput) -> Agent {
         let id = format!("agent-{:016x}", rand::random::<u64>());
         let options = WorkflowStartOptions::new(&self.workflow_task_queue, &id)
             .run_timeout(Duration::from_secs(15 * 60))
+            .task_timeout(task_timeout)
             .build();
         self.client
             .start_workflow(AgentWorkflow::run, input.into(), options)

@@ -11,7 +11,7 @@ mod tools;
 mod worker;
 
 pub(crate) use bed::{
-    Agent, Bed, begin, close, ended, failure_type, history, reply, run_id, say, send, state,
+    Agent, Bed, Way, begin, close, ended, failure_type, history, reply, run_id, say, send, state,
     transcript,
 };
 pub(crate) use calls::{payload, raw_payload};

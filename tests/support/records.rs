@@ -5,8 +5,11 @@ use serde_json::Value;
 use temporalio_common::protos::temporal::api::{
     common::v1::{Payload, Payloads},
     failure::v1::Failure,
-    history::v1::{History, history_event::Attributes},
+    history::v1::{History, MarkerRecordedEventAttributes, history_event::Attributes},
 };
+
+/// Name of the markers in which local activities are recorded.
+const LOCAL_ACTIVITY_MARKER: &str = "core_local_activity";
 
 /// One activity of a history.
 #[derive(Debug, Clone)]
@@ -14,11 +17,13 @@ pub(crate) struct Activity {
     pub(crate) id: String,
     /// Activity type.
     pub(crate) name: String,
-    /// Its only argument.
+    /// Whether it was a local one, of which only the outcome is recorded.
+    pub(crate) is_local: bool,
+    /// Its only argument; null for a local one.
     pub(crate) input: Value,
     /// Longest time with all attempts and of one attempt, in milliseconds; 0 for none.
     pub(crate) close_ms: (i64, i64),
-    /// Event that scheduled it.
+    /// Event that scheduled it, or the marker of a local one.
     pub(crate) scheduled: i64,
     /// The completed workflow task that asked for it.
     pub(crate) decided: i64,
@@ -40,7 +45,8 @@ impl Activity {
     }
 }
 
-/// The activities in the order in which they were scheduled.
+/// The activities in the order in which they were scheduled, local ones in the order in which they
+/// ended.
 pub(crate) fn activities(history: &History) -> Vec<Activity> {
     let mut activities: Vec<Activity> = Vec::new();
     for event in &history.events {
@@ -49,6 +55,7 @@ pub(crate) fn activities(history: &History) -> Vec<Activity> {
                 activities.push(Activity {
                     id: a.activity_id.clone(),
                     name: a.activity_type.clone().expect("an activity type").name,
+                    is_local: false,
                     input: only(a.input.as_ref()),
                     close_ms: (
                         a.schedule_to_close_timeout.as_ref().map_or(0, |time| {
@@ -82,10 +89,47 @@ pub(crate) fn activities(history: &History) -> Vec<Activity> {
                 let activity = find(&mut activities, a.scheduled_event_id);
                 activity.outcome = Some(Err(a.failure.clone().expect("a failure")));
             }
+            Some(Attributes::MarkerRecordedEventAttributes(marker))
+                if marker.marker_name == LOCAL_ACTIVITY_MARKER =>
+            {
+                activities.push(local(event.event_id, marker, history));
+            }
             _ => {}
         }
     }
     activities
+}
+
+fn local(event_id: i64, marker: &MarkerRecordedEventAttributes, history: &History) -> Activity {
+    let data = only(marker.details.get("data"));
+    let text = |key: &str| data[key].as_str().expect("text").to_owned();
+    let decided = marker.workflow_task_completed_event_id;
+    let worker = history
+        .events
+        .iter()
+        .find_map(|event| match &event.attributes {
+            Some(Attributes::WorkflowTaskCompletedEventAttributes(a))
+                if event.event_id == decided =>
+            {
+                Some(a.identity.clone())
+            }
+            _ => None,
+        });
+    Activity {
+        id: text("activity_id"),
+        name: text("activity_type"),
+        is_local: true,
+        input: Value::Null,
+        close_ms: (0, 0),
+        scheduled: event_id,
+        decided,
+        attempt: i32::try_from(data["attempt"].as_i64().expect("a number")).expect("few attempts"),
+        worker: worker.expect("a completed workflow task"),
+        outcome: Some(match &marker.failure {
+            Some(failure) => Err(failure.clone()),
+            None => Ok(only(marker.details.get("result"))),
+        }),
+    }
 }
 
 fn find(activities: &mut [Activity], scheduled: i64) -> &mut Activity {

@@ -2,7 +2,7 @@
 
 use notekeeper_contract::FailureType;
 use temporalio_common_wasm::{
-    error::{ApplicationFailure, IncomingError},
+    error::ApplicationFailure,
     protos::temporal::api::failure::v1::{Failure, failure::FailureInfo},
 };
 use temporalio_workflow::{ActivityExecutionError, WorkflowTermination};
@@ -58,23 +58,31 @@ impl std::error::Error for CallFailure {}
 impl From<ActivityExecutionError> for CallFailure {
     fn from(error: ActivityExecutionError) -> Self {
         let cancelled = matches!(error, ActivityExecutionError::Cancelled(_));
-        let (type_name, message) = match error.cause() {
+        let (type_name, message) = match error.failure().map(innermost) {
             _ if cancelled => ("Cancelled", "the activity was cancelled".to_owned()),
-            Some(IncomingError::Application(failure)) => (
-                failure.type_name().unwrap_or("ActivityFailed"),
-                failure
-                    .failure()
-                    .map_or_else(|| failure.to_string(), |failure| failure.message.clone()),
-            ),
-            Some(IncomingError::Timeout(timeout)) => timed_out(timeout.failure()),
-            Some(other) => ("ActivityFailed", other.failure().message.clone()),
             None => ("ActivityFailed", error.to_string()),
+            Some(failure) => match &failure.failure_info {
+                Some(FailureInfo::ApplicationFailureInfo(info)) if !info.r#type.is_empty() => {
+                    (info.r#type.as_str(), failure.message.clone())
+                }
+                Some(FailureInfo::TimeoutFailureInfo(_)) => timed_out(failure),
+                _ => ("ActivityFailed", failure.message.clone()),
+            },
         };
         Self {
             type_name: type_name.to_owned(),
             message,
             cancelled,
         }
+    }
+}
+
+/// What went wrong in the activity. Temporal wraps that into a failure of its own; for a local activity
+/// Core does so only with a timeout, and only when it happens, not when it is replayed.
+fn innermost(failure: &Failure) -> &Failure {
+    match (&failure.failure_info, &failure.cause) {
+        (Some(FailureInfo::ActivityFailureInfo(_)), Some(cause)) => cause,
+        _ => failure,
     }
 }
 

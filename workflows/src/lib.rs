@@ -7,6 +7,7 @@
 //!
 //! [`AgentWorkflow`] is a whole conversation on top of it, ready to register on a worker.
 
+mod activity_call;
 mod activity_error;
 mod agent;
 mod memory;

@@ -1,11 +1,10 @@
 //! Settings of a memory, with the defaults that its users know.
 
-use std::time::Duration;
-
 use notekeeper_contract::{DEFAULT_STORE, Delivery, MEMORY_TASK_QUEUE};
 use notekeeper_domain as domain;
 use serde::{Deserialize, Serialize};
-use temporalio_workflow::{ActivityCloseTimeouts, ActivityOptions, RetryPolicy};
+
+use crate::activity_call::CallOptions;
 
 /// How one memory behaves. Every field has a default, also in JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,7 +142,7 @@ pub enum InjectionErrors {
     Raise,
 }
 
-/// Which task queue memory activities are scheduled on.
+/// Where memory activities run: `{"named": "…"}`, `"workflow"` or `"local"` in JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActivityQueue {
@@ -151,6 +150,20 @@ pub enum ActivityQueue {
     Named(String),
     /// The workflow's own queue, where they may start eagerly.
     Workflow,
+    /// None: they run as local activities, within the workflow task and on the worker that carries
+    /// it out, which must have the stores. Far cheaper; until one has ended, the workflow's worker
+    /// is asked for nothing else of the run for up to 80 % of its task time-out.
+    Local,
+}
+
+impl ActivityQueue {
+    /// The queue for what can't be local; `None` is the workflow's own.
+    pub(crate) fn task_queue(&self) -> Option<String> {
+        match self {
+            Self::Named(name) => Some(name.clone()),
+            Self::Workflow | Self::Local => None,
+        }
+    }
 }
 
 impl Default for ActivityQueue {
@@ -163,7 +176,7 @@ impl Default for ActivityQueue {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ActivitySettings {
-    /// The task queue.
+    /// The task queue, or none.
     pub queue: ActivityQueue,
     /// Longest single attempt, in milliseconds: what a task lost in a shutdown costs.
     pub start_to_close_ms: u64,
@@ -197,12 +210,12 @@ impl ActivitySettings {
         }
         match &self.queue {
             ActivityQueue::Named(name) => check_name("activities.queue", name),
-            ActivityQueue::Workflow => Ok(()),
+            ActivityQueue::Workflow | ActivityQueue::Local => Ok(()),
         }
     }
 
     /// Options for one activity call under this id.
-    pub(crate) fn options(&self, activity_id: String) -> ActivityOptions {
+    pub(crate) fn options(&self, activity_id: String) -> CallOptions {
         self.options_within(activity_id, self.schedule_to_close_ms)
     }
 
@@ -211,39 +224,17 @@ impl ActivitySettings {
         &self,
         activity_id: String,
         schedule_to_close_ms: u64,
-    ) -> ActivityOptions {
-        activity_options(
-            activity_id,
-            match &self.queue {
-                ActivityQueue::Named(name) => Some(name.clone()),
-                ActivityQueue::Workflow => None,
-            },
-            self.start_to_close_ms,
-            schedule_to_close_ms,
-        )
+    ) -> CallOptions {
+        match &self.queue {
+            ActivityQueue::Local => {
+                CallOptions::local(activity_id, self.start_to_close_ms, schedule_to_close_ms)
+            }
+            queue => CallOptions::queued(
+                activity_id,
+                queue.task_queue(),
+                self.start_to_close_ms,
+                schedule_to_close_ms,
+            ),
+        }
     }
-}
-
-/// Options with finite timeouts and quick first retries.
-pub(crate) fn activity_options(
-    activity_id: String,
-    task_queue: Option<String>,
-    start_to_close_ms: u64,
-    schedule_to_close_ms: u64,
-) -> ActivityOptions {
-    let timeouts = ActivityCloseTimeouts::ScheduleAndStartToClose {
-        schedule_to_close: Duration::from_millis(schedule_to_close_ms),
-        start_to_close: Duration::from_millis(start_to_close_ms.min(schedule_to_close_ms)),
-    };
-    ActivityOptions::with_close_timeouts(timeouts)
-        .activity_id(activity_id)
-        .maybe_task_queue(task_queue)
-        .retry_policy(
-            RetryPolicy::builder()
-                .initial_interval(Duration::from_millis(200))
-                .backoff_coefficient(2.0)
-                .maximum_interval(Duration::from_secs(10))
-                .build(),
-        )
-        .build()
 }

@@ -5,7 +5,7 @@ use notekeeper_contract::{Argument, ChatToolDefinition, Delivery, FailureType};
 use super::{AgentFailure, AgentInput, ApplicationTool};
 use crate::{
     Memory, Session,
-    settings::{ActivityQueue, check_name, check_timeout},
+    settings::{check_name, check_timeout},
 };
 
 /// Largest input of an agent workflow, in bytes of its JSON, without what an earlier run handed
@@ -67,10 +67,7 @@ impl Setup {
     /// The task queue of model requests: that of the memories, whose workers can resolve their
     /// blocks. `None` is the workflow's own.
     pub(super) fn model_queue(&self) -> Option<String> {
-        match &self.input.memories.first()?.activities.queue {
-            ActivityQueue::Named(name) => Some(name.clone()),
-            ActivityQueue::Workflow => None,
-        }
+        self.input.memories.first()?.activities.queue.task_queue()
     }
 }
 

@@ -12,7 +12,7 @@ use temporalio_common_wasm::{
 use temporalio_workflow::WorkflowContext;
 
 use super::{AgentFailure, AgentHost, ApplicationTool, setup::Setup, turn::push};
-use crate::{CallFailure, StepCall, memory::NO_SUCH_TOOL, settings::activity_options};
+use crate::{CallFailure, StepCall, activity_call::activity_options, memory::NO_SUCH_TOOL};
 
 /// Text and whether it tells of an error.
 type Told = (String, bool);

@@ -10,7 +10,7 @@ use temporalio_workflow::WorkflowContext;
 use super::{
     AgentFailure, AgentHost, MemorySkip, Reply, TRANSCRIPT_BYTES_MAX, setup::Setup, tools,
 };
-use crate::{CallFailure, Snapshot, Step, memory::load_snapshots, settings::activity_options};
+use crate::{CallFailure, Snapshot, Step, activity_call::activity_options, memory::load_snapshots};
 
 /// Largest model request, in bytes of its JSON. Temporal refuses payloads over 2 MiB by failing the
 /// workflow task again and again; a codec and the envelope need room.

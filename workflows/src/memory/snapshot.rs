@@ -8,10 +8,13 @@ use notekeeper_contract::{
     SnapshotAnswer, SnapshotRequest,
 };
 use notekeeper_domain as domain;
-use temporalio_workflow::{ActivityExecutionError, ActivityOptions, WorkflowContext};
+use temporalio_workflow::{ActivityExecutionError, WorkflowContext};
 
 use super::{Held, Memory};
-use crate::CallFailure;
+use crate::{
+    CallFailure,
+    activity_call::{CallOptions, call},
+};
 
 /// What a snapshot load came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,7 +136,7 @@ pub(crate) fn load_snapshots<'c, W>(
     memories: &'c [Memory],
     ctx: &'c WorkflowContext<W>,
 ) -> impl Future<Output = Result<Vec<Snapshot>, CallFailure>> + 'c {
-    let mut groups: Vec<(ActivityOptions, Vec<usize>)> = Vec::new();
+    let mut groups: Vec<(CallOptions, Vec<usize>)> = Vec::new();
     let mut heads: Vec<&Memory> = Vec::new();
     for (index, memory) in memories.iter().enumerate() {
         if !memory.settings().inject_memory {
@@ -155,7 +158,7 @@ pub(crate) fn load_snapshots<'c, W>(
                 .map(|&index| memories[index].request())
                 .collect();
             let input = LoadSnapshotInput { memories: requests };
-            let call = ctx.execute_activity(LoadSnapshot, input, options);
+            let call = call(ctx, LoadSnapshot, input, options);
             async move { (members, call.await) }
         })
         .collect();
@@ -177,7 +180,7 @@ fn shares_activity(one: &Memory, other: &Memory) -> bool {
         && one.injection_errors == other.injection_errors
 }
 
-fn options(memory: &Memory) -> ActivityOptions {
+fn options(memory: &Memory) -> CallOptions {
     let activities = &memory.settings().activities;
     let id = memory.inner.session.next_activity_id();
     match memory.settings().injection_errors {

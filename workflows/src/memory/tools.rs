@@ -12,7 +12,7 @@ use serde_json::Value;
 use temporalio_workflow::WorkflowContext;
 
 use super::Memory;
-use crate::{CallFailure, StepCall};
+use crate::{CallFailure, StepCall, activity_call::call};
 
 /// Largest arguments of one tool call, in bytes of their JSON. Temporal refuses payloads over
 /// 2 MiB by failing the workflow task again and again; half of that leaves room for a codec.
@@ -173,22 +173,14 @@ impl Memory {
     ) -> Result<ToolResult, CallFailure> {
         let options = self.settings().activities.options(activity_id);
         match request {
-            Request::Write(input) => told(
-                ctx.execute_activity(WriteMemory, input, options).await?,
-                json_text,
-            ),
-            Request::Read(input) => told(
-                ctx.execute_activity(ReadMemory, input, options).await?,
-                note_text,
-            ),
-            Request::Delete(input) => told(
-                ctx.execute_activity(DeleteMemory, input, options).await?,
-                json_text,
-            ),
-            Request::Search(input) => told(
-                ctx.execute_activity(SearchMemory, input, options).await?,
-                json_text,
-            ),
+            Request::Write(input) => told(call(ctx, WriteMemory, input, options).await?, json_text),
+            Request::Read(input) => told(call(ctx, ReadMemory, input, options).await?, note_text),
+            Request::Delete(input) => {
+                told(call(ctx, DeleteMemory, input, options).await?, json_text)
+            }
+            Request::Search(input) => {
+                told(call(ctx, SearchMemory, input, options).await?, json_text)
+            }
         }
     }
 }

@@ -1,0 +1,172 @@
+//! Scheduling an activity: on a task queue, or within the workflow task.
+
+use std::{future::Future, time::Duration};
+
+use futures::future::Either;
+use temporalio_common_wasm::{ActivityDefinition, data_converters::TemporalDeserializable};
+use temporalio_workflow::{
+    ActivityCloseTimeouts, ActivityExecutionError, ActivityOptions, LocalActivityOptions,
+    RetryPolicy, WorkflowContext,
+};
+
+/// Wait after the first attempt that failed; each further one is twice as long.
+const RETRY_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Longest wait between two attempts on a task queue.
+const RETRY_INTERVAL_MAX: Duration = Duration::from_secs(10);
+
+/// Longest wait between two attempts of a local activity.
+const LOCAL_RETRY_INTERVAL_MAX: Duration = Duration::from_secs(1);
+
+/// A local activity that waits longer than this would wait on a timer of the workflow. None does,
+/// and none may: of more than 30 that wait so at once, the SDK never resumes any.
+const LOCAL_TIMER_THRESHOLD: Duration = Duration::from_secs(10);
+
+/// How one activity is scheduled.
+pub(crate) enum CallOptions {
+    /// On a task queue.
+    Queued(Box<ActivityOptions>),
+    /// By the workflow's own worker, within the workflow task.
+    Local(Box<LocalActivityOptions>),
+}
+
+impl CallOptions {
+    /// For an activity on this task queue, or the workflow's own, with finite time-outs.
+    pub(crate) fn queued(
+        activity_id: String,
+        task_queue: Option<String>,
+        start_to_close_ms: u64,
+        schedule_to_close_ms: u64,
+    ) -> Self {
+        Self::Queued(Box::new(activity_options(
+            activity_id,
+            task_queue,
+            start_to_close_ms,
+            schedule_to_close_ms,
+        )))
+    }
+
+    /// For a local activity, with finite time-outs.
+    ///
+    /// Core drops the time-out of all attempts where it passes between two of them, and one that
+    /// passes during an attempt hides why the attempts before failed. Hence the attempts are counted:
+    /// the last one's failure is what the caller gets. The third time-out stops what is left.
+    pub(crate) fn local(
+        activity_id: String,
+        start_to_close_ms: u64,
+        schedule_to_close_ms: u64,
+    ) -> Self {
+        let schedule_to_close = Duration::from_millis(schedule_to_close_ms);
+        let options = LocalActivityOptions::builder()
+            .activity_id(activity_id)
+            .start_to_close_timeout(Duration::from_millis(
+                start_to_close_ms.min(schedule_to_close_ms),
+            ))
+            .schedule_to_close_timeout(schedule_to_close)
+            .schedule_to_start_timeout(schedule_to_close)
+            .timer_backoff_threshold(LOCAL_TIMER_THRESHOLD)
+            .retry_policy(retry_policy(
+                LOCAL_RETRY_INTERVAL_MAX,
+                local_attempts_max(schedule_to_close),
+            ))
+            .build();
+        Self::Local(Box::new(options))
+    }
+}
+
+/// Schedules an activity at once; the future is for its result.
+pub(crate) fn call<W, AD>(
+    ctx: &WorkflowContext<W>,
+    activity: AD,
+    input: impl Into<AD::Input>,
+    options: CallOptions,
+) -> impl Future<Output = Result<AD::Output, ActivityExecutionError>>
+where
+    AD: ActivityDefinition,
+    AD::Output: TemporalDeserializable,
+{
+    match options {
+        CallOptions::Queued(options) => {
+            Either::Left(ctx.execute_activity(activity, input, *options))
+        }
+        CallOptions::Local(options) => {
+            Either::Right(ctx.execute_local_activity(activity, input, *options))
+        }
+    }
+}
+
+/// Options with finite time-outs and quick first retries.
+pub(crate) fn activity_options(
+    activity_id: String,
+    task_queue: Option<String>,
+    start_to_close_ms: u64,
+    schedule_to_close_ms: u64,
+) -> ActivityOptions {
+    let timeouts = ActivityCloseTimeouts::ScheduleAndStartToClose {
+        schedule_to_close: Duration::from_millis(schedule_to_close_ms),
+        start_to_close: Duration::from_millis(start_to_close_ms.min(schedule_to_close_ms)),
+    };
+    ActivityOptions::with_close_timeouts(timeouts)
+        .activity_id(activity_id)
+        .maybe_task_queue(task_queue)
+        .retry_policy(retry_policy(RETRY_INTERVAL_MAX, UNLIMITED))
+        .build()
+}
+
+/// As many attempts as the time-outs leave room for.
+const UNLIMITED: u32 = 0;
+
+fn retry_policy(interval_max: Duration, attempts_max: u32) -> RetryPolicy {
+    RetryPolicy::builder()
+        .initial_interval(RETRY_INTERVAL)
+        .backoff_coefficient(2.0)
+        .maximum_interval(interval_max)
+        .maximum_attempts(attempts_max)
+        .build()
+}
+
+/// Attempts of a local activity whose waits fill nine tenths of its time; the last tenth is for the
+/// attempts themselves. At least one.
+fn local_attempts_max(schedule_to_close: Duration) -> u32 {
+    let mut left = schedule_to_close * 9 / 10;
+    let mut wait = RETRY_INTERVAL;
+    let mut attempts: u32 = 1;
+    while wait < LOCAL_RETRY_INTERVAL_MAX {
+        let Some(rest) = left.checked_sub(wait) else {
+            return attempts;
+        };
+        left = rest;
+        attempts += 1;
+        wait *= 2;
+    }
+    let more = left.as_millis() / LOCAL_RETRY_INTERVAL_MAX.as_millis();
+    attempts.saturating_add(u32::try_from(more).unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_waits_of_a_local_activity_leave_a_tenth_of_its_time() {
+        let attempts = |ms| local_attempts_max(Duration::from_millis(ms));
+        // 0.2, 0.4 and 0.8 s, then 1 s each.
+        assert_eq!(attempts(1), 1);
+        assert_eq!(attempts(222), 1);
+        assert_eq!(attempts(223), 2);
+        assert_eq!(attempts(2_000), 4);
+        assert_eq!(attempts(10_000), 11);
+        assert_eq!(attempts(300_000), 4 + 268);
+        assert_eq!(attempts(30 * 24 * 3_600 * 1_000), 4 + 2_332_798);
+    }
+
+    #[test]
+    fn no_local_activity_ever_waits_on_a_timer() {
+        let CallOptions::Local(options) = CallOptions::local("nk.0.1".to_owned(), 10_000, 300_000)
+        else {
+            panic!("a local activity");
+        };
+        let interval = options.retry_policy.maximum_interval();
+        assert!(interval.is_some_and(|interval| Some(interval) < options.timer_backoff_threshold));
+    }
+}
