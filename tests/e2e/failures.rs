@@ -6,8 +6,8 @@ use notekeeper_workflows::InjectionErrors;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Bed, Proxy, Worker, WorkerOptions, activities_of, eventually, failure_type, history, payload,
-    say, state, transcript,
+    Bed, Proxy, Way, Worker, WorkerOptions, activities_of, eventually, failure_type, history,
+    payload, say, state, transcript,
 };
 
 /// Turns that show the model's view of the memory.
@@ -31,39 +31,44 @@ async fn where_injection_errors_are_ignored_the_turn_goes_on_without_the_block_a
     let bed = Bed::new().await;
     let (_worker, proxy) = behind_a_proxy(&bed).await;
     bed.put("acme/main", "MEMORY.md", "- likes tea\n").await;
-    let mut input = bed.input("acme");
-    input.memories[0].injection_errors = InjectionErrors::Ignore;
-    input.memories[0].activities.snapshot_give_up_ms = 1_000;
-    let agent = bed.start(input).await;
+    for way in Way::ALL {
+        let mut input = bed.input_by(way, "acme");
+        input.memories[0].injection_errors = InjectionErrors::Ignore;
+        input.memories[0].activities.snapshot_give_up_ms = 1_000;
+        let agent = bed.start(input).await;
 
-    let before = say(&agent, "show").await.expect("a reply");
-    proxy.cut();
-    let asked = tokio::time::Instant::now();
-    let without = say(&agent, "show").await.expect("a reply");
-    let took = asked.elapsed();
-    proxy.mend();
-    let after = say(&agent, "show").await.expect("a reply");
+        let before = say(&agent, "show").await.expect("a reply");
+        proxy.cut();
+        let asked = tokio::time::Instant::now();
+        let without = say(&agent, "show").await.expect("a reply");
+        let took = asked.elapsed();
+        proxy.mend();
+        let after = say(&agent, "show").await.expect("a reply");
 
-    assert!(before.text.contains("- likes tea"), "{before:?}");
-    assert_eq!(before.skipped, []);
-    assert_eq!(without.text, "I see <>");
-    assert_eq!(without.skipped.len(), 1, "{without:?}");
-    assert_eq!(
-        (without.skipped[0].request, without.skipped[0].memory),
-        (1, 0)
-    );
-    let error = without.skipped[0].error_type.as_str();
-    assert!(["Unavailable", "Timeout"].contains(&error), "{error}");
-    assert!(took < Duration::from_secs(4), "{took:?}");
-    assert_eq!(after.text, before.text);
-    assert_eq!(after.skipped, []);
-    assert_eq!(state(&agent).await.skipped_snapshots, 1);
-    let loads = activities_of(&history(&agent).await, "load_snapshot");
-    let failed: Vec<_> = loads
-        .iter()
-        .map(|load| matches!(load.outcome, Some(Err(_))))
-        .collect();
-    assert_eq!(failed, [false, true, false]);
+        assert!(before.text.contains("- likes tea"), "{before:?}");
+        assert_eq!(before.skipped, []);
+        assert_eq!(without.text, "I see <>");
+        assert_eq!(without.skipped.len(), 1, "{way:?}: {without:?}");
+        assert_eq!(
+            (without.skipped[0].request, without.skipped[0].memory),
+            (1, 0)
+        );
+        let error = without.skipped[0].error_type.as_str();
+        assert!(
+            ["Unavailable", "Timeout"].contains(&error),
+            "{way:?}: {error}"
+        );
+        assert!(took < Duration::from_secs(4), "{way:?}: {took:?}");
+        assert_eq!(after.text, before.text, "{way:?}");
+        assert_eq!(after.skipped, []);
+        assert_eq!(state(&agent).await.skipped_snapshots, 1);
+        let loads = activities_of(&history(&agent).await, "load_snapshot");
+        let failed: Vec<_> = loads
+            .iter()
+            .map(|load| matches!(load.outcome, Some(Err(_))))
+            .collect();
+        assert_eq!(failed, [false, true, false], "{way:?}");
+    }
     bed.finish().await;
 }
 
@@ -72,22 +77,27 @@ async fn where_injection_errors_are_raised_the_message_fails_typed_and_a_later_o
     let bed = Bed::new().await;
     let (_worker, proxy) = behind_a_proxy(&bed).await;
     bed.put("acme/main", "MEMORY.md", "- likes tea\n").await;
-    let mut input = bed.input("acme");
-    input.memories[0].injection_errors = InjectionErrors::Raise;
-    input.memories[0].activities.schedule_to_close_ms = 1_000;
-    let agent = bed.start(input).await;
+    for way in Way::ALL {
+        let mut input = bed.input_by(way, "acme");
+        input.memories[0].injection_errors = InjectionErrors::Raise;
+        input.memories[0].activities.schedule_to_close_ms = 1_000;
+        let agent = bed.start(input).await;
 
-    proxy.cut();
-    let failure = say(&agent, "show").await.expect_err("a failure");
-    proxy.mend();
-    let after = say(&agent, "show").await.expect("a reply");
+        proxy.cut();
+        let failure = say(&agent, "show").await.expect_err("a failure");
+        proxy.mend();
+        let after = say(&agent, "show").await.expect("a reply");
 
-    let kind = failure_type(&failure);
-    assert!(["Unavailable", "Timeout"].contains(&kind), "{failure:?}");
-    assert!(after.text.contains("- likes tea"), "{after:?}");
-    let state = state(&agent).await;
-    assert_eq!((state.turns, state.skipped_snapshots), (1, 0));
-    assert_eq!(transcript(&agent).await.len(), 2);
+        let kind = failure_type(&failure);
+        assert!(
+            ["Unavailable", "Timeout"].contains(&kind),
+            "{way:?}: {failure:?}"
+        );
+        assert!(after.text.contains("- likes tea"), "{way:?}: {after:?}");
+        let state = state(&agent).await;
+        assert_eq!((state.turns, state.skipped_snapshots), (1, 0), "{way:?}");
+        assert_eq!(transcript(&agent).await.len(), 2, "{way:?}");
+    }
     bed.finish().await;
 }
 
@@ -97,26 +107,69 @@ async fn a_memory_without_a_table_is_skipped_or_raised_with_its_type_and_not_ret
     let _worker = Worker::serving(&bed, &turns()).await;
     bed.execute("drop table notes cascade; delete from notekeeper_migrations")
         .await;
-    let mut raising = bed.input("acme");
-    raising.memories[0].injection_errors = InjectionErrors::Raise;
-    let ignoring = bed.start(bed.input("acme")).await;
-    let raising = bed.start(raising).await;
+    for way in Way::ALL {
+        let mut raising = bed.input_by(way, "acme");
+        raising.memories[0].injection_errors = InjectionErrors::Raise;
+        let ignoring = bed.start(bed.input_by(way, "acme")).await;
+        let raising = bed.start(raising).await;
 
-    let reply = say(&ignoring, "show").await.expect("a reply");
-    let failure = say(&raising, "show").await.expect_err("a failure");
+        let reply = say(&ignoring, "show").await.expect("a reply");
+        let failure = say(&raising, "show").await.expect_err("a failure");
 
-    assert_eq!(reply.skipped.len(), 1, "{reply:?}");
-    assert_eq!(reply.skipped[0].error_type, "Unmigrated");
-    assert_eq!(failure_type(&failure), "Unmigrated", "{failure:?}");
-    assert!(
-        failure.message.contains("notekeeper migrate"),
-        "{}",
-        failure.message
-    );
-    for agent in [ignoring, raising] {
-        let loads = activities_of(&history(&agent).await, "load_snapshot");
-        assert_eq!((loads.len(), loads[0].attempt), (1, 1));
+        assert_eq!(reply.skipped.len(), 1, "{way:?}: {reply:?}");
+        assert_eq!(reply.skipped[0].error_type, "Unmigrated", "{way:?}");
+        assert_eq!(failure_type(&failure), "Unmigrated", "{way:?}: {failure:?}");
+        assert!(
+            failure.message.contains("notekeeper migrate"),
+            "{way:?}: {}",
+            failure.message
+        );
+        for agent in [ignoring, raising] {
+            let loads = activities_of(&history(&agent).await, "load_snapshot");
+            assert_eq!((loads.len(), loads[0].attempt), (1, 1), "{way:?}");
+        }
     }
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn what_fails_for_good_fails_with_the_type_of_its_last_attempt() {
+    let bed = Bed::new().await;
+    let turns = json!([
+        {"prompt": "show", "responses": [{"text": "shown"}]},
+        {"prompt": "note", "responses": [
+            {"tool_calls": [{"id": "call_0", "name": "write_memory", "arguments": {"content": "alpha"}}]},
+        ]},
+    ]);
+    let fault = "write_memory.before_commit=fail:1000;load_snapshot.after_read=fail:1000";
+    let options = WorkerOptions {
+        script: Some(bed.script(&turns)),
+        fault: Some(fault.to_owned()),
+        ..WorkerOptions::default()
+    };
+    let _worker = Worker::start(&bed, options).await;
+    for way in Way::ALL {
+        let mut input = bed.input_by(way, "acme");
+        input.memories[0].activities.schedule_to_close_ms = 1_000;
+        input.memories[0].activities.snapshot_give_up_ms = 300;
+        let agent = bed.start(input.clone()).await;
+        input.memories[0].store = "nowhere".to_owned();
+        let misled = bed.start(input).await;
+
+        let shown = say(&agent, "show").await.expect("a reply");
+        let failed = say(&agent, "note").await.expect_err("a failure");
+        let refused = say(&misled, "show").await.expect_err("a failure");
+
+        assert_eq!(shown.skipped[0].error_type, "Unavailable", "{way:?}");
+        assert_eq!(failure_type(&failed), "Unavailable", "{way:?}: {failed:?}");
+        let kind = failure_type(&refused);
+        assert_eq!(kind, "InvalidArgument", "{way:?}: {refused:?}");
+        let history = history(&agent).await;
+        let write = activities_of(&history, "write_memory").remove(0);
+        // Of one on a queue, the server says by way of its time-out why it gave up, and not when.
+        assert!(!write.is_local || write.attempt == 3, "{way:?}: {write:?}");
+    }
+    assert_eq!(bed.note("acme/main", "MEMORY.md").await, None);
     bed.finish().await;
 }
 

@@ -1,14 +1,26 @@
 //! Operations: whatever runs twice takes effect once.
 
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
-use notekeeper_contract::FailureType;
+use notekeeper_activities::{Notebook, NotebookActivities, Stores};
+use notekeeper_contract::{FailureType, WriteMemory, WriteMemoryInput};
+use notekeeper_store::Store;
 use serde_json::{Value, json};
+use temporalio_client::{WorkflowGetResultOptions, WorkflowStartOptions};
 use temporalio_common::protos::temporal::api::failure::v1::{Failure, failure::FailureInfo};
+use temporalio_macros::{workflow, workflow_methods};
+use temporalio_workflow::{LocalActivityOptions, WorkflowContext, WorkflowResult};
 
 use crate::support::{
-    Activity, Bed, Way, Worker, WorkerOptions, activities_of, failure_type, history, payload, say,
-    tasks_timed_out,
+    Activity, Bed, Hosted, Way, Worker, WorkerOptions, activities_of, failure_type, history,
+    in_time, payload, say, tasks_timed_out,
 };
 
 /// Runs the scripted turn `go` of a conversation in `namespace` while the worker that carries out the
@@ -264,6 +276,83 @@ async fn a_call_without_an_operation_has_one_of_its_own_that_its_retries_share()
     let receipts = bed.receipts("acme/main").await;
     assert_eq!(receipts.len(), 2);
     assert_ne!(receipts[0].id, receipts[1].id);
+    bed.finish().await;
+}
+
+/// Whether the task that ends a [`TwoWrites`] has failed once.
+static FAILED_ONCE: AtomicBool = AtomicBool::new(false);
+
+/// Makes two local calls without an operation. The first such run in this process makes them once
+/// more, because its only workflow task fails behind them.
+#[workflow]
+#[derive(Default)]
+struct TwoWrites;
+
+#[workflow_methods]
+impl TwoWrites {
+    /// Says which of the calls were answered from a receipt.
+    #[run(name = "TwoWrites")]
+    async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<Vec<Value>> {
+        let mut replayed = Vec::new();
+        for _ in 0..2 {
+            let options = LocalActivityOptions::builder()
+                .start_to_close_timeout(Duration::from_secs(10))
+                .build();
+            let input: WriteMemoryInput =
+                serde_json::from_value(json!({"scope": {"namespace": "acme"}, "content": "line"}))
+                    .expect("an input");
+            let written = ctx
+                .execute_local_activity(WriteMemory, input, options)
+                .await?;
+            replayed.push(serde_json::to_value(written).expect("JSON")["replayed"].clone());
+        }
+        if !FAILED_ONCE.swap(true, Ordering::SeqCst) {
+            ctx.force_task_fail("as the test wants it".to_owned());
+            std::future::pending::<()>().await;
+        }
+        Ok(replayed)
+    }
+}
+
+#[tokio::test]
+async fn local_calls_without_an_operation_keep_theirs_through_retries_of_call_and_task() {
+    let bed = Bed::new().await;
+    notekeeper_activities::fault::arm("write_memory.after_commit=fail:1").expect("a fault");
+    let stores: [(String, Arc<dyn Store>); 1] =
+        [("default".to_owned(), Arc::new(bed.store.clone()))];
+    let notebook = NotebookActivities::new(Notebook::new(Stores::new(stores)));
+    let mut options = temporalio_sdk::WorkerOptions::new(bed.workflow_task_queue.as_str())
+        .register_activities(notebook)
+        .build();
+    options
+        .register_workflow::<TwoWrites>()
+        .expect("a new type");
+    let hosted = Hosted::start(bed.client.clone(), options).await;
+    let run = async |id: String| {
+        let start = WorkflowStartOptions::new(&bed.workflow_task_queue, &id).build();
+        let started = bed.client.start_workflow(TwoWrites::run, (), start).await;
+        let run = started.expect("start the workflow");
+        let result = run.get_result(WorkflowGetResultOptions::default());
+        in_time("a result", result).await.expect("a result")
+    };
+
+    let first = run(format!("{}-first", bed.schema)).await;
+    let receipts = bed.receipts("acme/main").await;
+    let second = run(format!("{}-second", bed.schema)).await;
+
+    // One effect of each call, whatever was repeated: the call, then the whole task.
+    assert_eq!(first, [true, true]);
+    assert_eq!(receipts.len(), 2, "{receipts:?}");
+    // Another run is another caller.
+    assert_eq!(second, [false, false]);
+    let receipts = bed.receipts("acme/main").await;
+    let ids: HashSet<_> = receipts.iter().map(|receipt| &receipt.id).collect();
+    assert_eq!(ids.len(), 4, "{receipts:?}");
+    assert_eq!(
+        bed.note("acme/main", "MEMORY.md").await,
+        Some("line\n".repeat(4))
+    );
+    hosted.stop().await;
     bed.finish().await;
 }
 

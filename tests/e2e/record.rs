@@ -3,7 +3,6 @@
 //! `make record` runs what is ignored here and writes the files under `tests/replay/histories`.
 //! Without it the same code can be run, and what it records is thrown away.
 
-mod hosted;
 #[path = "../replay/note_taker.rs"]
 mod note_taker;
 mod recorder;
@@ -29,10 +28,9 @@ use temporalio_common::protos::temporal::api::{
 };
 
 use crate::support::{
-    Agent, Application, Bed, Worker, WorkerOptions, begin, close, eventually, failure_type,
+    Agent, Application, Bed, Hosted, Worker, WorkerOptions, begin, close, eventually, failure_type,
     history, reply, run_id, say, state, transcript,
 };
-use hosted::Hosted;
 use note_taker::{Minutes, NoteTaker, Noted};
 use recorder::{Form, Recorder};
 

@@ -1,10 +1,11 @@
-//! What tests against real servers share: a bed of their own on the servers, worker processes, an
-//! application's tools, calls of single activities, what histories and receipts hold, and a proxy
+//! What tests against real servers share: a bed of their own on the servers, worker processes, workers
+//! with other code, an application's tools, calls of single activities, what histories and receipts hold, and a proxy
 //! that can cut the way to a server.
 
 mod bed;
 mod calls;
 mod effects;
+mod hosted;
 mod proxy;
 mod records;
 mod tools;
@@ -15,6 +16,7 @@ pub(crate) use bed::{
     transcript,
 };
 pub(crate) use calls::{payload, raw_payload};
+pub(crate) use hosted::Hosted;
 pub(crate) use proxy::Proxy;
 pub(crate) use records::{
     Activity, activities, activities_of, holds, json_of, outside_payloads, tasks_timed_out,

@@ -2,13 +2,12 @@
 
 use std::future::Future;
 
-use futures::future::join_all;
 use notekeeper_contract::{
     Delivery, LoadSnapshot, LoadSnapshotInput, LoadSnapshotOutput, MemoryBlock, RenderOptions,
     SnapshotAnswer, SnapshotRequest,
 };
 use notekeeper_domain as domain;
-use temporalio_workflow::{ActivityExecutionError, WorkflowContext};
+use temporalio_workflow::{ActivityExecutionError, WorkflowContext, join_all};
 
 use super::{Held, Memory};
 use crate::{
@@ -164,6 +163,8 @@ pub(crate) fn load_snapshots<'c, W>(
         .collect();
     async move {
         let mut snapshots = vec![Snapshot::Empty; memories.len()];
+        // Not that of `futures`: of more than 30 it wakes itself, which the SDK takes for
+        // nondeterminism.
         for (members, result) in join_all(calls).await {
             for (index, snapshot) in settle_group(memories, members, result, ctx).await? {
                 snapshots[index] = snapshot;

@@ -7,14 +7,14 @@ use temporalio_sdk::{Runtime, Worker, WorkerOptions, runtime::RuntimeOptions};
 use tokio::{runtime::Handle, sync::oneshot};
 
 /// A running worker. It has a thread of its own; [`Hosted::stop`] ends it.
-pub(super) struct Hosted {
+pub(crate) struct Hosted {
     stop: Box<dyn Fn() + Send>,
     thread: JoinHandle<()>,
 }
 
 impl Hosted {
     /// Starts a worker and waits until it polls.
-    pub(super) async fn start(client: Client, options: WorkerOptions) -> Self {
+    pub(crate) async fn start(client: Client, options: WorkerOptions) -> Self {
         let tokio = Handle::current();
         let (started, starting) = oneshot::channel::<Box<dyn Fn() + Send>>();
         let thread = std::thread::spawn(move || {
@@ -34,7 +34,7 @@ impl Hosted {
     }
 
     /// Stops it and waits until it has ended.
-    pub(super) async fn stop(self) {
+    pub(crate) async fn stop(self) {
         (self.stop)();
         tokio::task::spawn_blocking(|| self.thread.join())
             .await
