@@ -50,7 +50,9 @@ impl Failure {
                 Self::new(FailureType::Unavailable, error.to_string())
             }
             StoreError::Unmigrated { .. } => Self::new(FailureType::Unmigrated, error.to_string()),
-            StoreError::Unexpected(_) => Self::new(FailureType::Unsupported, error.to_string()),
+            StoreError::Unusable(_) | StoreError::Unexpected(_) => {
+                Self::new(FailureType::Unsupported, error.to_string())
+            }
             StoreError::InvalidValue { .. } => Self::invalid(error.to_string()),
         }
     }

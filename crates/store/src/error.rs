@@ -28,6 +28,11 @@ pub enum StoreError {
         /// Newest migration that this program knows.
         known: i64,
     },
+    /// What a setting names can't be a store, and won't be until somebody changes the one or the
+    /// other: a file of another program, a directory that isn't there or that this user may not
+    /// write to.
+    #[error("store can't be used: {0}")]
+    Unusable(String),
     /// The store holds or answered something that this program doesn't understand; trying again
     /// won't help.
     #[error("store answered something unexpected: {0}")]

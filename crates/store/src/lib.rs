@@ -29,11 +29,14 @@
 //! # }
 //! ```
 
+mod change;
+mod counts;
 mod error;
 mod in_memory;
 mod notes;
 mod postgres;
 mod snapshots;
+mod sqlite;
 mod values;
 
 #[cfg(feature = "conformance")]
@@ -47,6 +50,7 @@ pub use notes::{
 };
 pub use postgres::{MigrationReport, PostgresOptions, PostgresStore};
 pub use snapshots::SnapshotStore;
+pub use sqlite::{SqliteOptions, SqliteStore};
 pub use values::{CONTENT_BYTES_MAX, DIGEST_BYTES_MAX};
 
 /// All that a notebook needs of its store.

@@ -147,6 +147,26 @@ pub struct Names {
     pub more: bool,
 }
 
+impl Names {
+    /// The first names of a list that goes one further where there are more.
+    ///
+    /// Nothing but this program writes names, but a person with a console can. One odd name mustn't
+    /// take the others with it, so it is passed over.
+    pub(crate) fn of_listed(mut listed: Vec<String>, names_max: usize) -> Self {
+        let more = listed.len() > names_max;
+        listed.truncate(names_max);
+        let names: Vec<_> = listed
+            .iter()
+            .filter_map(|name| NoteName::parse(name).ok())
+            .collect();
+        let skipped = listed.len() - names.len();
+        if skipped > 0 {
+            tracing::warn!(skipped, "the store holds names that no operation accepts");
+        }
+        Self { names, more }
+    }
+}
+
 /// Bounds of the view that a snapshot is rendered from.
 #[derive(Debug, Clone, Copy)]
 pub struct NotebookBounds {
@@ -166,7 +186,8 @@ pub struct NotebookBounds {
 /// are both there, or neither is.
 #[async_trait]
 pub trait NoteStore: Send + Sync + Debug {
-    /// Kind of the store, as configuration and telemetry name it: `in_memory`, `postgres`.
+    /// Kind of the store, as configuration and telemetry name it: `in_memory`, `sqlite`,
+    /// `postgres`.
     fn kind(&self) -> &'static str;
 
     /// The first `chars_max` characters of a note.

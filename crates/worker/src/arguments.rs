@@ -1,12 +1,18 @@
 //! Arguments that several commands share.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use crate::database_url::DatabaseUrl;
 
-/// Where PostgreSQL is.
+/// Where the store `default` is.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct DatabaseArgs {
+    /// SQLite file of the store `default`; it is made where it is missing.
+    #[arg(long, env = "NOTEKEEPER_SQLITE", value_name = "FILE")]
+    pub(crate) sqlite: Option<PathBuf>,
+
     /// URL of the PostgreSQL database of the store `default`.
     #[arg(long, env = "DATABASE_URL", value_name = "URL", hide_env_values = true)]
     pub(crate) database_url: Option<DatabaseUrl>,

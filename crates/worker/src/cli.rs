@@ -45,7 +45,8 @@ pub struct Cli {
 pub(crate) enum Command {
     /// Run a worker: activities for callers in any language, and the workflows.
     Worker(WorkerArgs),
-    /// Bring the schema of every configured PostgreSQL store up to date.
+    /// Bring the schema of every configured PostgreSQL store up to date. SQLite files need none:
+    /// they are migrated whenever they are opened.
     Migrate(MigrateArgs),
     /// Replay recorded histories, with no server and no store.
     Replay(ReplayArgs),

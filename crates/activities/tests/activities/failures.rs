@@ -68,7 +68,7 @@ fn errors_of_stores_models_and_callers_have_their_kinds() {
         .decoded()
         .map(|_| bad_argument())
         .unwrap();
-    let cases: [(Failure, FailureType); 11] = [
+    let cases: [(Failure, FailureType); 12] = [
         (
             StoreError::Unavailable("x".to_owned()).into(),
             FailureType::Unavailable,
@@ -87,6 +87,10 @@ fn errors_of_stores_models_and_callers_have_their_kinds() {
         ),
         (
             StoreError::Unexpected("x".to_owned()).into(),
+            FailureType::Unsupported,
+        ),
+        (
+            StoreError::Unusable("x".to_owned()).into(),
             FailureType::Unsupported,
         ),
         (

@@ -5,9 +5,9 @@ use sqlx::{PgConnection, Row};
 
 use super::{
     fault::Fault,
-    receipt::{Outcome, find_receipt, version_of},
+    receipt::{Outcome, find_receipt},
 };
-use crate::{Expected, MutationError, Receipt, ReceiptStatus};
+use crate::{Expected, MutationError, Receipt, ReceiptStatus, counts::version_of};
 
 const DELETE_ANY: &str = include_str!("sql/delete_any.sql");
 const DELETE_VERSION: &str = include_str!("sql/delete_version.sql");

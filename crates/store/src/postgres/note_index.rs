@@ -2,19 +2,20 @@
 
 use async_trait::async_trait;
 use notekeeper_domain::{
-    MAIN_NOTE, MainNote, MainPart, NoteName, Notebook, Scope, SearchAnswer, SearchLimits,
-    SearchQuery,
+    MAIN_NOTE, MainNote, MainPart, Notebook, Scope, SearchAnswer, SearchLimits, SearchQuery,
 };
 use sqlx::{PgConnection, Row};
 
 use super::{
     attempts::{Repeatable, attempted},
     fault::Fault,
-    put::bounded,
     search::search,
     store::PostgresStore,
 };
-use crate::{Names, NoteIndex, NotebookBounds, StoreError};
+use crate::{
+    Names, NoteIndex, NotebookBounds, StoreError,
+    counts::{bounded, limit},
+};
 
 const LIST_NAMES: &str = include_str!("sql/list_names.sql");
 const READ_NOTEBOOK: &str = include_str!("sql/read_notebook.sql");
@@ -59,7 +60,7 @@ async fn names(
         .bind(limit(names_max.saturating_add(1)))
         .fetch_all(connection)
         .await?;
-    Ok(first(names, names_max))
+    Ok(Names::of_listed(names, names_max))
 }
 
 async fn notebook(
@@ -86,33 +87,10 @@ async fn notebook(
         }
         None => None,
     };
-    let Names { names, more } = first(row.try_get("names")?, bounds.names_max);
+    let Names { names, more } = Names::of_listed(row.try_get("names")?, bounds.names_max);
     Ok(Notebook {
         main,
         names: names.iter().map(|name| name.as_str().to_owned()).collect(),
         more_names: more,
     })
-}
-
-/// The first names of a list that goes one further where there are more.
-///
-/// Nothing but this program writes names, but a person with a console can. One odd name mustn't
-/// take the others with it, so it is passed over.
-fn first(mut listed: Vec<String>, names_max: usize) -> Names {
-    let more = listed.len() > names_max;
-    listed.truncate(names_max);
-    let names: Vec<_> = listed
-        .iter()
-        .filter_map(|name| NoteName::parse(name).ok())
-        .collect();
-    let skipped = listed.len() - names.len();
-    if skipped > 0 {
-        tracing::warn!(skipped, "the store holds names that no operation accepts");
-    }
-    Names { names, more }
-}
-
-/// A count as the database's `bigint`.
-pub(super) fn limit(count: usize) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -8,12 +8,14 @@ use super::{
     attempts::{Repeatable, attempted},
     delete::Deletion,
     fault::Fault,
-    put::{Change, Put, bounded},
-    receipt::{find_receipt, token},
+    put::Put,
+    receipt::find_receipt,
     store::PostgresStore,
 };
 use crate::{
     EditRequest, Expected, MutationError, NotePart, NoteStore, Receipt, StoreError,
+    change::Change,
+    counts::{bounded, token},
     values::{check_content, check_edit, check_operation},
 };
 

@@ -6,14 +6,18 @@
 //! first, so it can't be overtaken a second time. Locks are always taken in one order, note
 //! before receipt, so operations can't wait for each other in a circle.
 
-use notekeeper_domain::{Edit, NoteName, Operation, Scope, Version};
+use notekeeper_domain::{NoteName, Operation, Scope, Version};
 use sqlx::{Connection, PgConnection, Row};
 
 use super::{
     fault::Fault,
-    receipt::{Outcome, answer, find_receipt, token},
+    receipt::{Outcome, answer, find_receipt},
 };
-use crate::{Expected, MutationError, Receipt, ReceiptStatus, StoreError, values::check_content};
+use crate::{
+    Expected, MutationError, Receipt, ReceiptStatus, StoreError,
+    change::{Change, NewText},
+    counts::{bounded, token},
+};
 
 const LOOK_UP: &str = include_str!("sql/look_up.sql");
 const CREATE_NOTE: &str = include_str!("sql/create_note.sql");
@@ -25,18 +29,6 @@ const BEGIN: &str = "begin isolation level read committed";
 
 /// The version of a placeholder, which only the transaction that made it ever sees.
 const PLACEHOLDER_VERSION: i64 = 0;
-
-/// How the new text of a note comes about.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Change<'a> {
-    /// From the current one.
-    Edit {
-        edit: &'a Edit,
-        note_chars_max: usize,
-    },
-    /// Whatever the current one is.
-    Whole(&'a str),
-}
 
 /// A mutation that leaves a note with text.
 #[derive(Debug, Clone, Copy)]
@@ -56,13 +48,6 @@ struct Current {
     content: String,
 }
 
-/// What to write.
-#[derive(Debug)]
-struct NewText {
-    text: String,
-    status: ReceiptStatus,
-}
-
 impl Put<'_> {
     /// Uncontended: two round trips; one where the receipt answers.
     pub(super) async fn run(&self, connection: &mut PgConnection) -> Result<Outcome, Fault> {
@@ -70,7 +55,7 @@ impl Put<'_> {
             .bind(self.scope.as_str())
             .bind(self.operation.map(|operation| operation.id.as_str()))
             .bind(self.name.as_str())
-            .bind(self.chars_needed())
+            .bind(self.change.chars_needed())
             .fetch_one(&mut *connection)
             .await?;
         if let Some(operation) = self.operation
@@ -115,7 +100,7 @@ impl Put<'_> {
         let row = sqlx::query(LOCK_NOTE)
             .bind(self.scope.as_str())
             .bind(self.name.as_str())
-            .bind(self.chars_needed())
+            .bind(self.change.chars_needed())
             .fetch_one(&mut *transaction)
             .await?;
         // In a statement of its own: only one that begins after the lock was had sees what the
@@ -177,35 +162,9 @@ impl Put<'_> {
         }
     }
 
-    /// One character more than the bound shows that a note is over it.
-    fn chars_needed(&self) -> i32 {
-        match self.change {
-            Change::Edit { note_chars_max, .. } => bounded(note_chars_max.saturating_add(1)),
-            Change::Whole(_) => 0,
-        }
-    }
-
     fn apply(&self, current: Option<&Current>) -> Result<NewText, MutationError> {
-        let new = match self.change {
-            Change::Edit {
-                edit,
-                note_chars_max,
-            } => {
-                let content = current.map(|current| current.content.as_str());
-                let applied = edit.apply(content, note_chars_max)?;
-                NewText {
-                    text: applied.text,
-                    status: applied.status.into(),
-                }
-            }
-            Change::Whole(content) => NewText {
-                text: content.to_owned(),
-                status: ReceiptStatus::of_whole_write(current.is_some()),
-            },
-        };
-        // An edit can make a text that neither the note nor the edit was.
-        check_content("content", &new.text)?;
-        Ok(new)
+        self.change
+            .apply(current.map(|current| current.content.as_str()))
     }
 
     /// Writes if the note is still at `version`; `None` where it isn't.
@@ -259,10 +218,6 @@ impl Put<'_> {
         statement: &'static str,
         new: &'q NewText,
     ) -> sqlx::query::Query<'q, sqlx::Postgres, sqlx::postgres::PgArguments> {
-        let kind = match self.change {
-            Change::Edit { .. } => "edit",
-            Change::Whole(_) => "write",
-        };
         sqlx::query(statement)
             .bind(self.scope.as_str())
             .bind(self.operation.map(|operation| operation.id.as_str()))
@@ -274,7 +229,7 @@ impl Put<'_> {
                 self.operation
                     .map(|operation| operation.fingerprint.as_str()),
             )
-            .bind(kind)
+            .bind(self.change.kind())
             .bind(new.status.code())
     }
 }
@@ -301,11 +256,6 @@ fn folded(text: &str) -> Option<String> {
     }
     let folded = text.to_lowercase();
     (folded != text.to_ascii_lowercase()).then_some(folded)
-}
-
-/// A count as the database's `integer`. No text comes near its end.
-pub(super) fn bounded(count: usize) -> i32 {
-    i32::try_from(count).unwrap_or(i32::MAX)
 }
 
 #[cfg(test)]

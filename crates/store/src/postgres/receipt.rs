@@ -1,10 +1,10 @@
 //! Receipts as the database holds them.
 
-use notekeeper_domain::{Operation, Version};
+use notekeeper_domain::Operation;
 use sqlx::{PgConnection, Row, postgres::PgRow};
 
 use super::fault::Fault;
-use crate::{MutationError, Receipt, ReceiptStatus, StoreError};
+use crate::{MutationError, Receipt, ReceiptStatus, StoreError, counts::token};
 
 const FIND_RECEIPT: &str = include_str!("sql/find_receipt.sql");
 
@@ -49,16 +49,4 @@ pub(super) fn answer(row: &PgRow, operation: &Operation) -> Result<Option<Outcom
         existed,
         replayed: true,
     })))
-}
-
-/// A version as callers see it.
-pub(super) fn token(version: i64) -> Version {
-    Version::new(version.to_string())
-}
-
-/// The version behind a token; `None` where the token was never given out, so no note is at it.
-pub(super) fn version_of(token: &Version) -> Option<i64> {
-    let version: i64 = token.as_str().parse().ok()?;
-    // `01` and `+1` parse as well, but were never given out.
-    (version > 0 && version.to_string() == token.as_str()).then_some(version)
 }

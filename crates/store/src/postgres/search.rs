@@ -4,8 +4,11 @@ use futures::TryStreamExt;
 use notekeeper_domain::{Scan, Scope, SearchAnswer, SearchLimits, SearchQuery};
 use sqlx::{PgConnection, Row};
 
-use super::{fault::Fault, note_index::limit, put::bounded};
-use crate::StoreError;
+use super::fault::Fault;
+use crate::{
+    StoreError,
+    counts::{bounded, limit},
+};
 
 const SEARCH_NOTES: &str = include_str!("sql/search_notes.sql");
 

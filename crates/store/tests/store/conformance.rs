@@ -5,11 +5,26 @@ use std::sync::Mutex;
 use notekeeper_store::{InMemoryStore, PostgresStore, conformance};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 
-use crate::database::{Database, database_url};
+use crate::{
+    database::{Database, database_url},
+    database_file::DatabaseFile,
+};
 
 #[tokio::test]
 async fn in_memory_does_what_every_store_must() {
     conformance::exercise(async || InMemoryStore::default()).await;
+}
+
+#[tokio::test]
+async fn sqlite_does_what_every_store_must() {
+    let files = Mutex::new(Vec::new());
+    conformance::exercise(async || {
+        let file = DatabaseFile::new();
+        let store = file.store().await;
+        files.lock().expect("no case panics with it").push(file);
+        store
+    })
+    .await;
 }
 
 #[tokio::test]

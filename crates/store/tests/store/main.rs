@@ -4,6 +4,7 @@
 mod concurrency;
 mod conformance;
 mod database;
+mod database_file;
 mod differential;
 mod faults;
 mod migrations;

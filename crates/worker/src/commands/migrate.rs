@@ -4,8 +4,13 @@ use std::{io::Write as _, path::Path, process::ExitCode};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use notekeeper_store::PostgresOptions;
 
-use crate::{arguments::DatabaseArgs, config::File, wiring::open_stores};
+use crate::{
+    arguments::DatabaseArgs,
+    config::{File, StoreConfig},
+    wiring::database,
+};
 
 #[derive(Debug, Args)]
 pub(crate) struct MigrateArgs {
@@ -16,28 +21,42 @@ pub(crate) struct MigrateArgs {
 pub(crate) fn run(config: Option<&Path>, args: MigrateArgs) -> anyhow::Result<ExitCode> {
     let stores = File::read(config)?.stores(&args.database)?;
     super::block_on(async {
-        let databases = open_stores(&stores)?.databases;
-        if databases.is_empty() {
-            bail!("no configured store is a PostgreSQL database; there is nothing to migrate");
+        let mut kept = 0;
+        for (name, config) in &stores {
+            match config {
+                StoreConfig::Postgres(options) => migrate(name, options).await?,
+                StoreConfig::Sqlite(_) => writeln!(
+                    std::io::stdout(),
+                    "store `{name}`: nothing to do; an SQLite file is migrated whenever it is opened"
+                )?,
+                StoreConfig::InMemory => continue,
+            }
+            kept += 1;
         }
-        let mut out = std::io::stdout();
-        for (name, database) in databases {
-            let report = database
-                .migrate()
-                .await
-                .with_context(|| format!("store `{name}`"))?;
-            if report.applied.is_empty() {
-                writeln!(
-                    out,
-                    "store `{name}`: up to date at migration {}",
-                    report.before
-                )?;
-            }
-            for (number, migration) in report.applied {
-                writeln!(out, "store `{name}`: applied {number} {migration}")?;
-            }
-            database.close().await;
+        if kept == 0 {
+            bail!("no configured store is a database; there is nothing to migrate");
         }
         Ok(ExitCode::SUCCESS)
     })
+}
+
+async fn migrate(name: &str, options: &PostgresOptions) -> anyhow::Result<()> {
+    let database = database(name, options)?;
+    let report = database
+        .migrate()
+        .await
+        .with_context(|| format!("store `{name}`"))?;
+    let mut out = std::io::stdout();
+    if report.applied.is_empty() {
+        writeln!(
+            out,
+            "store `{name}`: up to date at migration {}",
+            report.before
+        )?;
+    }
+    for (number, migration) in report.applied {
+        writeln!(out, "store `{name}`: applied {number} {migration}")?;
+    }
+    database.close().await;
+    Ok(())
 }

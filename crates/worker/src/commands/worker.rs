@@ -18,7 +18,7 @@ use crate::{
     connection::{TemporalTarget, check_namespace, patiently},
     program::own_program,
     shutdown::Shutdown,
-    wiring::{OpenStores, open_models, open_stores},
+    wiring::{OpenStores, close_stores, open_models, open_stores},
     workers::{self, Activities},
 };
 
@@ -31,7 +31,7 @@ use crate::{
 /// of ten seconds: every conversation that is under way.
 const POLL_SHUTDOWN_WAIT: (&str, &str) = ("TEMPORAL_POLL_SHUTDOWN_INTERRUPT_WAIT_MS", "1500");
 
-/// Longest wait for the connections to a database to close, at the end.
+/// Longest wait for the connections of a store to close, at the end.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(300);
 
 #[derive(Debug, Args)]
@@ -99,7 +99,11 @@ fn with_poll_shutdown_wait() -> anyhow::Result<()> {
 
 async fn serve(config: WorkerConfig) -> anyhow::Result<()> {
     let shutdown = Shutdown::on_signals()?;
-    let OpenStores { stores, databases } = open_stores(&config.stores)?;
+    let OpenStores {
+        stores,
+        databases,
+        files,
+    } = open_stores(&config.stores).await?;
     let models = open_models(&config.models)?;
     let target = TemporalTarget::resolve(&config.temporal)?;
     let activities = Activities {
@@ -129,10 +133,7 @@ async fn serve(config: WorkerConfig) -> anyhow::Result<()> {
         }
     }
     let result = workers::serve(&config, &activities, clients, &shutdown).await;
-    for (_, database) in &databases {
-        // An activity that was given up may still hold a connection.
-        let _ = tokio::time::timeout(CLOSE_TIMEOUT, database.close()).await;
-    }
+    close_stores(&databases, &files, CLOSE_TIMEOUT).await;
     result
 }
 

@@ -1,10 +1,10 @@
 //! Stores, by name and kind.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use anyhow::{Context as _, bail};
 use notekeeper_contract::DEFAULT_STORE;
-use notekeeper_store::PostgresOptions;
+use notekeeper_store::{PostgresOptions, SqliteOptions};
 use serde::Deserialize;
 
 use crate::{arguments::DatabaseArgs, database_url::DatabaseUrl};
@@ -24,14 +24,31 @@ pub(crate) enum StoreSection {
         /// Most connections at a time.
         connections_max: Option<u32>,
     },
+    /// Notes in an SQLite file.
+    Sqlite {
+        /// The file; for the store `default` the flag and `NOTEKEEPER_SQLITE` go before it.
+        path: Option<PathBuf>,
+    },
     /// Notes in this process's memory: for trying things out.
     InMemory,
+}
+
+impl StoreSection {
+    /// As the file names it.
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Postgres { .. } => "postgres",
+            Self::Sqlite { .. } => "sqlite",
+            Self::InMemory => "in_memory",
+        }
+    }
 }
 
 /// A store that can be built.
 #[derive(Debug, Clone)]
 pub(crate) enum StoreConfig {
     Postgres(PostgresOptions),
+    Sqlite(SqliteOptions),
     InMemory,
 }
 
@@ -43,18 +60,13 @@ impl File {
     ) -> anyhow::Result<BTreeMap<String, StoreConfig>> {
         let mut sections = self.stores.clone();
         check_not_ignored(args, &sections)?;
-        if args.database_url.is_some() && !sections.contains_key(DEFAULT_STORE) {
-            let section = StoreSection::Postgres {
-                url: None,
-                schema: None,
-                connections_max: None,
-            };
-            sections.insert(DEFAULT_STORE.to_owned(), section);
+        if let Some(section) = section_of(args) {
+            sections.entry(DEFAULT_STORE.to_owned()).or_insert(section);
         }
         if sections.is_empty() {
             bail!(
-                "no store is configured; set DATABASE_URL or give --database-url, or add \
-                 [stores.default] to the configuration file"
+                "no store is configured; give --sqlite FILE, or set DATABASE_URL or give \
+                 --database-url, or add [stores.default] to the configuration file"
             );
         }
         let none = DatabaseArgs::default();
@@ -68,29 +80,64 @@ impl File {
     }
 }
 
+/// The store `default` that flags or variables make where the file has none.
+fn section_of(args: &DatabaseArgs) -> Option<StoreSection> {
+    if args.sqlite.is_some() {
+        return Some(StoreSection::Sqlite { path: None });
+    }
+    args.database_url.as_ref().map(|_| StoreSection::Postgres {
+        url: None,
+        schema: None,
+        connections_max: None,
+    })
+}
+
 /// Flags and variables go before the file: what they ask for is never passed over in silence.
 fn check_not_ignored(
     args: &DatabaseArgs,
     sections: &BTreeMap<String, StoreSection>,
 ) -> anyhow::Result<()> {
-    match sections.get(DEFAULT_STORE) {
-        Some(StoreSection::Postgres { .. }) => {}
-        Some(StoreSection::InMemory) if args.database_url.is_some() => bail!(
-            "--database-url (DATABASE_URL) names a database for the store `default`, and \
-             [stores.default] of the configuration file says kind = \"in_memory\"; \
-             remove one of them"
+    if args.sqlite.is_some() && args.database_url.is_some() {
+        bail!(
+            "--sqlite (NOTEKEEPER_SQLITE) names a file for the store `default`, and \
+             --database-url (DATABASE_URL) a database; remove one of them"
+        );
+    }
+    let given = [
+        (
+            args.database_url.is_some(),
+            "postgres",
+            "--database-url (DATABASE_URL) names a PostgreSQL database for the store `default`",
         ),
-        Some(StoreSection::InMemory) if args.schema.is_some() => bail!(
-            "--schema (NOTEKEEPER_SCHEMA) is for a database, and [stores.default] of the \
-             configuration file says kind = \"in_memory\"; remove one of them"
+        (
+            args.sqlite.is_some(),
+            "sqlite",
+            "--sqlite (NOTEKEEPER_SQLITE) names a file for the store `default`",
         ),
-        None if args.schema.is_some() && args.database_url.is_none() && !sections.is_empty() => {
-            bail!(
-                "--schema (NOTEKEEPER_SCHEMA) is for the store `default`, and the configuration \
-                 file has other stores alone; give their `schema` in [stores.NAME]"
-            )
+        (
+            args.schema.is_some(),
+            "postgres",
+            "--schema (NOTEKEEPER_SCHEMA) is for a PostgreSQL database",
+        ),
+    ];
+    let given = given.iter().filter(|(given, ..)| *given);
+    for (_, kind, flag) in given {
+        match sections.get(DEFAULT_STORE) {
+            Some(section) if section.kind() != *kind => bail!(
+                "{flag}, and [stores.default] of the configuration file says kind = \"{}\"; \
+                 remove one of them",
+                section.kind()
+            ),
+            Some(_) => {}
+            None if section_of(args).is_some_and(|section| section.kind() != *kind) => {
+                bail!("{flag}, and --sqlite (NOTEKEEPER_SQLITE) names a file; remove one of them")
+            }
+            None if section_of(args).is_none() && !sections.is_empty() => bail!(
+                "{flag} of the store `default`, and the configuration file has other stores \
+                 alone; give their `schema` in [stores.NAME]"
+            ),
+            None => {}
         }
-        Some(StoreSection::InMemory) | None => {}
     }
     Ok(())
 }
@@ -98,6 +145,12 @@ fn check_not_ignored(
 fn store(name: &str, section: StoreSection, args: &DatabaseArgs) -> anyhow::Result<StoreConfig> {
     match section {
         StoreSection::InMemory => Ok(StoreConfig::InMemory),
+        StoreSection::Sqlite { path } => {
+            let path = args.sqlite.clone().or(path).with_context(|| {
+                format!("store `{name}` has no `path`; add it, or for `default` give --sqlite FILE")
+            })?;
+            Ok(StoreConfig::Sqlite(SqliteOptions::new(path)))
+        }
         StoreSection::Postgres {
             url,
             schema,
@@ -131,12 +184,22 @@ mod tests {
         DatabaseArgs {
             database_url: database_url.map(DatabaseUrl::from),
             schema: schema.map(str::to_owned),
+            sqlite: None,
+        }
+    }
+
+    fn file(path: &str) -> DatabaseArgs {
+        DatabaseArgs {
+            sqlite: Some(path.into()),
+            ..DatabaseArgs::default()
         }
     }
 
     #[test]
     fn a_flag_that_the_file_leaves_no_use_for_is_an_error_that_names_both() {
         let in_memory = "[stores.default]\nkind = 'in_memory'";
+        let sqlite = "[stores.default]\nkind = 'sqlite'\npath = 'notes.db'";
+        let postgres = "[stores.default]\nkind = 'postgres'\nurl = 'postgres://db/app'";
         let other = "[stores.eu]\nkind = 'postgres'\nurl = 'postgres://eu/app'";
         let url = Some("postgres://db/app");
         let cases = [
@@ -152,6 +215,14 @@ mod tests {
                 "--schema (NOTEKEEPER_SCHEMA)",
             ),
             (other, args(None, Some("s")), "--schema (NOTEKEEPER_SCHEMA)"),
+            (sqlite, args(url, None), "--database-url (DATABASE_URL)"),
+            (
+                sqlite,
+                args(None, Some("s")),
+                "--schema (NOTEKEEPER_SCHEMA)",
+            ),
+            (in_memory, file("a.db"), "--sqlite (NOTEKEEPER_SQLITE)"),
+            (postgres, file("a.db"), "--sqlite (NOTEKEEPER_SQLITE)"),
         ];
         for (toml, args, flag) in cases {
             let said = stores(toml, &args)
@@ -159,6 +230,44 @@ mod tests {
                 .to_string();
             assert!(said.contains(flag) && said.contains("[stores."), "{said}");
         }
+    }
+
+    #[test]
+    fn a_file_and_a_database_at_once_are_an_error_that_names_both() {
+        let both = DatabaseArgs {
+            sqlite: Some("a.db".into()),
+            ..args(Some("postgres://db/app"), None)
+        };
+        let with_schema = DatabaseArgs {
+            sqlite: Some("a.db".into()),
+            ..args(None, Some("s"))
+        };
+        for (args, flag) in [(both, "--database-url"), (with_schema, "--schema")] {
+            let said = stores("", &args)
+                .expect_err("nothing is ignored")
+                .to_string();
+            assert!(said.contains(flag) && said.contains("--sqlite"), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_the_flags_goes_before_that_of_the_configuration() {
+        let toml = "[stores.default]\nkind = 'sqlite'\npath = 'theirs.db'";
+        for (toml, args, path) in [
+            (toml, DatabaseArgs::default(), "theirs.db"),
+            (toml, file("ours.db"), "ours.db"),
+            ("", file("ours.db"), "ours.db"),
+        ] {
+            let stores = parse(toml).expect("a usable file").stores(&args);
+            let stores = stores.expect("stores");
+            let Some(StoreConfig::Sqlite(options)) = stores.get(DEFAULT_STORE) else {
+                panic!("{stores:?}")
+            };
+            assert_eq!(options.path, PathBuf::from(path));
+        }
+        let nowhere = "[stores.default]\nkind = 'sqlite'";
+        let said = stores(nowhere, &DatabaseArgs::default()).expect_err("no path");
+        assert!(said.to_string().contains("--sqlite FILE"), "{said}");
     }
 
     #[test]

@@ -51,7 +51,7 @@ impl Stage {
     pub(super) async fn set(file: &File, args: &DemoArgs) -> anyhow::Result<Self> {
         let url = DatabaseArgs {
             database_url: args.database_url.clone(),
-            schema: None,
+            ..DatabaseArgs::default()
         };
         let Some(StoreConfig::Postgres(mut database)) = file.stores(&url)?.remove(DEFAULT_STORE)
         else {

@@ -1,0 +1,24 @@
+//! Notes in one SQLite file, which several processes of one host can use at the same time.
+//!
+//! Reads are single statements, on connections of their own, and wait for nobody. A mutation is a
+//! transaction that takes the file's write lock before it reads: what it finds can't change until
+//! it is done, so nothing has to be compared twice. Whoever waits for the lock asks again and
+//! again within bounds.
+
+mod attempts;
+mod delete;
+mod fault;
+mod file;
+mod migrate;
+mod mutation;
+mod note_index;
+mod note_store;
+mod options;
+mod put;
+mod receipt;
+mod search;
+mod snapshots;
+mod store;
+
+pub use options::SqliteOptions;
+pub use store::SqliteStore;

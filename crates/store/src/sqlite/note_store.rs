@@ -1,0 +1,133 @@
+//! Single notes.
+
+use async_trait::async_trait;
+use notekeeper_domain::{NoteName, Operation, Scope};
+use sqlx::Row as _;
+
+use super::{
+    attempts::attempted, delete::Deletion, fault::Fault, put::Put, receipt::Outcome,
+    receipt::find_receipt, store::SqliteStore,
+};
+use crate::{
+    EditRequest, Expected, MutationError, NotePart, NoteStore, Receipt, StoreError,
+    change::Change,
+    counts::{bounded, token},
+    values::{check_content, check_edit, check_operation},
+};
+
+const READ_NOTE: &str = include_str!("sql/read_note.sql");
+
+#[async_trait]
+impl NoteStore for SqliteStore {
+    fn kind(&self) -> &'static str {
+        "sqlite"
+    }
+
+    async fn read(
+        &self,
+        scope: &Scope,
+        name: &NoteName,
+        chars_max: usize,
+    ) -> Result<Option<NotePart>, StoreError> {
+        attempted(self, |_| read(self, scope, name, chars_max)).await
+    }
+
+    async fn edit(
+        &self,
+        scope: &Scope,
+        name: &NoteName,
+        request: &EditRequest<'_>,
+        operation: &Operation,
+    ) -> Result<Receipt, MutationError> {
+        check_edit(request.edit)?;
+        check_operation(operation)?;
+        let put = Put {
+            scope,
+            name,
+            change: Change::Edit {
+                edit: request.edit,
+                note_chars_max: request.note_chars_max,
+            },
+            expected: &request.expected,
+            operation: Some(operation),
+        };
+        self.mutate(&put).await?
+    }
+
+    async fn write(
+        &self,
+        scope: &Scope,
+        name: &NoteName,
+        content: &str,
+        expected: &Expected,
+        operation: Option<&Operation>,
+    ) -> Result<Receipt, MutationError> {
+        check_content("content", content)?;
+        operation.map_or(Ok(()), check_operation)?;
+        let put = Put {
+            scope,
+            name,
+            change: Change::Whole(content),
+            expected,
+            operation,
+        };
+        self.mutate(&put).await?
+    }
+
+    async fn delete(
+        &self,
+        scope: &Scope,
+        name: &NoteName,
+        expected: &Expected,
+        operation: Option<&Operation>,
+    ) -> Result<Receipt, MutationError> {
+        operation.map_or(Ok(()), check_operation)?;
+        let deletion = Deletion {
+            scope,
+            name,
+            expected,
+            operation,
+        };
+        self.mutate(&deletion).await?
+    }
+
+    async fn receipt(
+        &self,
+        scope: &Scope,
+        operation: &Operation,
+    ) -> Result<Option<Receipt>, MutationError> {
+        check_operation(operation)?;
+        let found = attempted(self, |_| receipt(self, scope, operation)).await?;
+        found.transpose()
+    }
+}
+
+async fn read(
+    store: &SqliteStore,
+    scope: &Scope,
+    name: &NoteName,
+    chars_max: usize,
+) -> Result<Option<NotePart>, Fault> {
+    let row = sqlx::query(READ_NOTE)
+        .bind(scope.as_str())
+        .bind(name.as_str())
+        .bind(bounded(chars_max))
+        .fetch_optional(&mut *store.reader().await?)
+        .await?;
+    let Some(row) = row else { return Ok(None) };
+    Ok(Some(NotePart {
+        content: row.try_get("content")?,
+        truncated: row.try_get("truncated")?,
+        version: token(row.try_get("version")?),
+        operation_id: row.try_get("operation_id")?,
+    }))
+}
+
+async fn receipt(
+    store: &SqliteStore,
+    scope: &Scope,
+    operation: &Operation,
+) -> Result<Option<Outcome>, Fault> {
+    let mut connection = store.reader().await?;
+    find_receipt(&mut connection, scope.as_str(), operation).await
+}

@@ -1,0 +1,17 @@
+-- What an operation finds: its receipt, or else the note as it is. Always one row.
+-- $1 scope, $2 operation id or null, $3 name, $4 most characters of the note's text
+-- Differs because the first characters are had with substr, and a subquery's columns have no list
+-- of names.
+select
+    receipt.fingerprint,
+    receipt.status,
+    receipt.version as receipt_version,
+    receipt.existed,
+    note.version as note_version,
+    substr(note.content, 1, $4) as content
+from (select 1) as always
+left join receipts as receipt
+    on receipt.scope = $1 and receipt.id = $2
+-- Where the receipt answers, the note isn't even read.
+left join notes as note
+    on note.scope = $1 and note.name = $3 and receipt.id is null
