@@ -8,10 +8,15 @@ use notekeeper_activities::{Notebook, Stores};
 use notekeeper_contract::DEFAULT_STORE;
 use notekeeper_domain::{NoteName, Scope};
 use notekeeper_store::{
-    Expected, InMemoryStore, MutationError, PostgresOptions, PostgresStore, Store, StoreError,
+    Expected, InMemoryStore, MutationError, PostgresOptions, PostgresStore, SqliteOptions,
+    SqliteStore, Store, StoreError,
 };
 use serde_json::Value;
-use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
+use sqlx::{
+    AssertSqlSafe, Connection as _, Executor as _, PgConnection, SqliteConnection,
+    sqlite::SqliteConnectOptions,
+};
+use tempfile::TempDir;
 
 use crate::{case::Stop, strings::is_unencodable, topics::script::Notes};
 
@@ -28,17 +33,19 @@ const CHARS_MAX: usize = 10_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum StoreKind {
     InMemory,
+    Sqlite,
     Postgres,
 }
 
 impl StoreKind {
     /// Every kind.
-    pub(crate) const ALL: [Self; 2] = [Self::InMemory, Self::Postgres];
+    pub(crate) const ALL: [Self; 3] = [Self::InMemory, Self::Sqlite, Self::Postgres];
 
     /// The name that cases give to the peer's store of this kind.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::InMemory => "in_memory",
+            Self::Sqlite => "sqlite",
             Self::Postgres => "postgres",
         }
     }
@@ -141,9 +148,69 @@ pub(crate) fn address(path: &str) -> Option<(Scope, NoteName)> {
     Some((Scope::parse(scope).ok()?, NoteName::parse(name).ok()?))
 }
 
+/// Stores of every kind, to be used one case after the other.
+#[derive(Debug)]
+pub(crate) struct Benches {
+    file: DatabaseFile,
+    database: Database,
+}
+
+impl Benches {
+    /// Makes the databases.
+    pub(crate) async fn create() -> Result<Self> {
+        Ok(Self {
+            file: DatabaseFile::create().await?,
+            database: Database::create().await?,
+        })
+    }
+
+    /// A store with nothing in it.
+    pub(crate) async fn empty(&mut self, kind: StoreKind) -> Result<Bench> {
+        match kind {
+            StoreKind::InMemory => Bench::in_memory().await,
+            StoreKind::Sqlite => self.file.emptied().await,
+            StoreKind::Postgres => self.database.emptied().await,
+        }
+    }
+}
+
+/// An SQLite file in a directory of its own, which goes with this value.
+#[derive(Debug)]
+struct DatabaseFile {
+    bench: Bench,
+    behind: SqliteConnection,
+    _directory: TempDir,
+}
+
+impl DatabaseFile {
+    async fn create() -> Result<Self> {
+        let directory = tempfile::tempdir()?;
+        let path = directory.path().join("vectors.db");
+        let store = SqliteStore::open(&SqliteOptions::new(&path)).await?;
+        let options = SqliteConnectOptions::new().filename(&path);
+        Ok(Self {
+            bench: Bench::over(Arc::new(store)).await?,
+            behind: SqliteConnection::connect_with(&options).await?,
+            _directory: directory,
+        })
+    }
+
+    /// The store, emptied. Its versions go on.
+    async fn emptied(&mut self) -> Result<Bench> {
+        for empty in [
+            "delete from notes",
+            "delete from receipts",
+            "delete from snapshots",
+        ] {
+            self.behind.execute(empty).await?;
+        }
+        Ok(self.bench.clone())
+    }
+}
+
 /// A schema of its own in the database that `DATABASE_URL` names. It is dropped with this value.
 #[derive(Debug)]
-pub(crate) struct Database {
+struct Database {
     options: PostgresOptions,
     bench: Bench,
     behind: PgConnection,
@@ -151,7 +218,7 @@ pub(crate) struct Database {
 
 impl Database {
     /// Makes the schema, migrates it and connects to it.
-    pub(crate) async fn create() -> Result<Self> {
+    async fn create() -> Result<Self> {
         let url = std::env::var("DATABASE_URL").context(
             "DATABASE_URL isn't set: these cases need a PostgreSQL database that they may create \
              schemas in, such as postgres://user@127.0.0.1:5432/postgres; `make vectors` starts \
@@ -174,7 +241,7 @@ impl Database {
     }
 
     /// The store, emptied. Its versions go on.
-    pub(crate) async fn emptied(&mut self) -> Result<Bench> {
+    async fn emptied(&mut self) -> Result<Bench> {
         let schema = &self.options.schema;
         let tables: Vec<String> = sqlx::query_scalar(
             "select format('%I.%I', schemaname, tablename) from pg_tables \

@@ -14,21 +14,15 @@ pub(crate) struct Deferral {
 }
 
 const WHOLE_NOTEBOOK: &str = "The notebook in full";
-const FIRST_PRODUCT: &str = "The first product: embedded, polyglot, measured";
 
 /// The list. The first entry that applies counts.
-pub(crate) static DEFERRALS: [Deferral; 7] = [
+pub(crate) static DEFERRALS: [Deferral; 6] = [
     Deferral {
         feature: "file store",
         issue: WHOLE_NOTEBOOK,
         applies: |case| {
             case.topic == "file_store" || names_store(case, "file", &["version_hash", RACES])
         },
-    },
-    Deferral {
-        feature: "SQLite store",
-        issue: FIRST_PRODUCT,
-        applies: |case| names_store(case, "sqlite", &[RACES]),
     },
     Deferral {
         feature: "write metadata",

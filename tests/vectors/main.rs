@@ -1,6 +1,6 @@
 //! Conformance vectors: observations of a peer, run against this product.
 //!
-//! Every file of the directory is either a topic that runs, on both stores, or waits as a whole for
+//! Every file of the directory is either a topic that runs, on every store, or waits as a whole for
 //! a feature (see [`deferrals`]). Where the product differs on purpose, a rule says what is right
 //! here (see [`differences`]). `NOTEKEEPER_VECTORS` names another directory with other cases of the
 //! same form; `DATABASE_URL` names the PostgreSQL database.
@@ -23,20 +23,20 @@ mod tampering;
 
 use anyhow::Result;
 
-use bench::{Bench, Database, StoreKind};
+use bench::{Benches, StoreKind};
 use report::Report;
 
-/// Runs a topic on both stores.
+/// Runs a topic on every kind of store.
 async fn run(topic: &str) -> Result<Report> {
     let cases = case::read_topic(&case::directory(), topic)?.cases;
-    let mut database = Database::create().await?;
+    let mut benches = Benches::create().await?;
     let mut report = Report::new(topic);
     for case in &cases {
-        let verdict = judge::run(case, StoreKind::InMemory, &Bench::in_memory().await?).await;
-        report.add(&case.id, Some(StoreKind::InMemory), verdict);
-        let bench = database.emptied().await?;
-        let verdict = judge::run(case, StoreKind::Postgres, &bench).await;
-        report.add(&case.id, Some(StoreKind::Postgres), verdict);
+        for kind in StoreKind::ALL {
+            let bench = benches.empty(kind).await?;
+            let verdict = judge::run(case, kind, &bench).await;
+            report.add(&case.id, Some(kind), verdict);
+        }
     }
     Ok(report)
 }

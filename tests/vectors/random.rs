@@ -5,7 +5,7 @@ use rand::{Rng as _, SeedableRng as _, rngs::StdRng, seq::IndexedRandom as _};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    bench::{Bench, Database, StoreKind},
+    bench::{Benches, StoreKind},
     case::Case,
     differences,
     judge::{self, Verdict},
@@ -274,8 +274,8 @@ fn seed() -> u64 {
     })
 }
 
-/// Runs random cases on both stores, and gives each answer to `check`.
-fn on_both_stores(
+/// Runs random cases on every kind of store, and gives each answer to `check`.
+fn on_every_store(
     generate: fn(&mut StdRng) -> Case,
     check: impl Fn(&Case, StoreKind, Result<Value, String>) -> Result<(), String>,
 ) {
@@ -283,14 +283,11 @@ fn on_both_stores(
     let mut rng = StdRng::seed_from_u64(seed);
     let runtime = tokio::runtime::Runtime::new().expect("start a runtime");
     runtime.block_on(async {
-        let mut database = Database::create().await.expect("make a schema");
+        let mut benches = Benches::create().await.expect("make the stores");
         for number in 0..CASES {
             let case = generate(&mut rng);
             for kind in StoreKind::ALL {
-                let bench = match kind {
-                    StoreKind::InMemory => Bench::in_memory().await.expect("make a store"),
-                    StoreKind::Postgres => database.emptied().await.expect("empty the store"),
-                };
+                let bench = benches.empty(kind).await.expect("empty the store");
                 let answer = judge::answer(&case, kind, &bench).await;
                 if let Err(why) = check(&case, kind, answer) {
                     panic!(
@@ -321,27 +318,27 @@ fn as_the_models(
 
 #[test]
 fn random_calls_are_answered_as_the_models_say() {
-    on_both_stores(repetitions, as_the_models);
+    on_every_store(repetitions, as_the_models);
 }
 
 #[test]
 fn random_bounded_writes_are_answered_as_the_models_say() {
-    on_both_stores(bounded_write, as_the_models);
+    on_every_store(bounded_write, as_the_models);
 }
 
 #[test]
 fn random_searches_are_answered_as_the_models_say() {
-    on_both_stores(search, as_the_models);
+    on_every_store(search, as_the_models);
 }
 
 #[test]
 fn random_steps_are_answered_as_the_models_say() {
-    on_both_stores(steps, as_the_models);
+    on_every_store(steps, as_the_models);
 }
 
 #[test]
 fn random_notebooks_keep_every_promise_of_a_block() {
-    on_both_stores(notebook, |_, _, answer| {
+    on_every_store(notebook, |_, _, answer| {
         let answer = answer?;
         let broken = &answer["block"]["broken_promises"];
         match answer["injected"].is_boolean() && (broken.is_null() || *broken == json!([])) {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::{
-    bench::{Bench, Database, StoreKind},
+    bench::{Bench, Benches, StoreKind},
     case::{self, Case},
     deferrals::{DEFERRALS, deferral},
     differences::{self, RULES},
@@ -297,7 +297,7 @@ fn made() -> Vec<(String, Case)> {
 #[test]
 fn rules_marked_for_other_sets_hold_for_cases_made_to_show_them() {
     block_on(async {
-        let mut database = Database::create().await.expect("make a schema");
+        let mut benches = Benches::create().await.expect("make the stores");
         for (rule, case) in made() {
             assert_ne!(
                 differences::reproduces(&case, StoreKind::Postgres).expect("the model answers"),
@@ -305,10 +305,7 @@ fn rules_marked_for_other_sets_hold_for_cases_made_to_show_them() {
                 "the peer would answer otherwise: {rule}"
             );
             for kind in StoreKind::ALL {
-                let bench = match kind {
-                    StoreKind::InMemory => Bench::in_memory().await.expect("make a store"),
-                    StoreKind::Postgres => database.emptied().await.expect("empty the store"),
-                };
+                let bench = benches.empty(kind).await.expect("empty the store");
                 match judge::run(&case, kind, &bench).await {
                     Verdict::ByDifference(rules) => {
                         assert!(
