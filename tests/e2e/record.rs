@@ -7,11 +7,12 @@
 mod note_taker;
 mod recorder;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
+use notekeeper_activities::{Notebook, NotebookActivities, Stores};
 use notekeeper_contract::WriteMemoryInput;
 use notekeeper_domain::{Fingerprint, NoteName, Operation, OperationId, Scope};
-use notekeeper_store::{Expected, NoteStore as _};
+use notekeeper_store::{Expected, NoteStore as _, Store};
 use notekeeper_workflows::AgentInput;
 use serde_json::{Value, json};
 use temporalio_client::{
@@ -28,8 +29,8 @@ use temporalio_common::protos::temporal::api::{
 };
 
 use crate::support::{
-    Agent, Application, Bed, Hosted, Worker, WorkerOptions, begin, close, eventually, failure_type,
-    history, reply, run_id, say, state, transcript,
+    Agent, Application, Bed, Hosted, Way, Worker, WorkerOptions, begin, close, eventually,
+    failure_type, history, reply, run_id, say, state, transcript,
 };
 use note_taker::{Minutes, NoteTaker, Noted};
 use recorder::{Form, Recorder};
@@ -42,17 +43,24 @@ const SCOPE: &str = "recorded/acme/main";
 
 #[tokio::test]
 async fn a_conversation_recorded_now_replays() {
-    record_tool_calls(&Recorder::discarding()).await;
+    record_tool_calls(&Recorder::discarding(), Way::MemoryQueue).await;
+    record_tool_calls(&Recorder::discarding(), Way::Local).await;
 }
 
 #[tokio::test]
 #[ignore = "writes files: `make record`"]
 async fn tool_calls() {
-    record_tool_calls(&Recorder::of("agent_workflow")).await;
+    record_tool_calls(&Recorder::of("agent_workflow"), Way::MemoryQueue).await;
+}
+
+#[tokio::test]
+#[ignore = "writes files: `make record`"]
+async fn local_tool_calls() {
+    record_tool_calls(&Recorder::of("agent_workflow"), Way::Local).await;
 }
 
 /// All four tools, two calls in one response, and a refusal.
-async fn record_tool_calls(recorder: &Recorder) {
+async fn record_tool_calls(recorder: &Recorder, way: Way) {
     let bed = Bed::new().await;
     let _worker = Worker::serving(
         &bed,
@@ -91,7 +99,7 @@ async fn record_tool_calls(recorder: &Recorder) {
         ]),
     )
     .await;
-    let agent = bed.start(input(&bed)).await;
+    let agent = bed.start(input_by(way, &bed)).await;
 
     expect(&agent, "I like tea, sencha most of all.", "Noted.").await;
     expect(&agent, "Which teas do I like?", "- sencha").await;
@@ -104,7 +112,7 @@ async fn record_tool_calls(recorder: &Recorder) {
     );
     let history = closed(&agent).await;
     recorder
-        .write_agent("tool_calls", Form::Binary, &history)
+        .write_agent(&named("tool_calls", way), Form::Binary, &history)
         .await;
     bed.finish().await;
 }
@@ -135,11 +143,21 @@ async fn unchanged_and_changed_snapshots() {
     bed.finish().await;
 }
 
-/// The store fails for as long as a snapshot load may take, and the conversation goes on; with the
-/// next worker the store is back.
 #[tokio::test]
 #[ignore = "writes files: `make record`"]
 async fn store_failure_ignored() {
+    record_store_failure_ignored(Way::MemoryQueue).await;
+}
+
+#[tokio::test]
+#[ignore = "writes files: `make record`"]
+async fn local_store_failure_ignored() {
+    record_store_failure_ignored(Way::Local).await;
+}
+
+/// The store fails for as long as a snapshot load may take, and the conversation goes on; with the
+/// next worker the store is back.
+async fn record_store_failure_ignored(way: Way) {
     let bed = Bed::new().await;
     let turns = json!([turn("What do you see?", [text("I see: {{memory}}")])]);
     let options = WorkerOptions {
@@ -149,7 +167,7 @@ async fn store_failure_ignored() {
     };
     let mut failing = Worker::start(&bed, options).await;
     bed.put(SCOPE, "MEMORY.md", "- likes tea\n").await;
-    let mut input = input(&bed);
+    let mut input = input_by(way, &bed);
     input.memories[0].activities.snapshot_give_up_ms = 2_000;
     let agent = bed.start(input).await;
 
@@ -165,7 +183,7 @@ async fn store_failure_ignored() {
     let history = closed(&agent).await;
     let recorder = Recorder::of("agent_workflow");
     recorder
-        .write_agent("store_failure_ignored", Form::Json, &history)
+        .write_agent(&named("store_failure_ignored", way), Form::Json, &history)
         .await;
     bed.finish().await;
 }
@@ -389,10 +407,20 @@ async fn operation_conflict_survived() {
     bed.finish().await;
 }
 
-/// The worker dies between the store's commit and the activity's completion.
 #[tokio::test]
 #[ignore = "writes files: `make record`"]
 async fn killed_worker() {
+    record_killed_worker(Way::MemoryQueue).await;
+}
+
+#[tokio::test]
+#[ignore = "writes files: `make record`"]
+async fn local_killed_worker() {
+    record_killed_worker(Way::Local).await;
+}
+
+/// The worker dies between the store's commit and the activity's completion.
+async fn record_killed_worker(way: Way) {
     let bed = Bed::new().await;
     let script = bed.script(&json!([turn(
         "I like tea.",
@@ -411,9 +439,9 @@ async fn killed_worker() {
         ..WorkerOptions::default()
     };
     let mut doomed = Worker::start(&bed, options(Some(fault), script.clone())).await;
-    let mut input = input(&bed);
+    let mut input = input_by(way, &bed);
     input.memories[0].activities.start_to_close_ms = 2_000;
-    let agent = bed.start(input).await;
+    let agent = bed.start_within(Duration::from_secs(2), input).await;
 
     let replaced = async {
         doomed.ended().await;
@@ -430,7 +458,7 @@ async fn killed_worker() {
     let history = closed(&agent).await;
     let recorder = Recorder::of("agent_workflow");
     recorder
-        .write_agent("killed_worker", Form::Json, &history)
+        .write_agent(&named("killed_worker", way), Form::Json, &history)
         .await;
     bed.finish().await;
 }
@@ -488,17 +516,32 @@ async fn reset_after_the_answer() {
     bed.finish().await;
 }
 
-/// A workflow of its own kind, with two memories and no model.
 #[tokio::test]
 #[ignore = "writes files: `make record`"]
 async fn two_memories() {
+    record_two_memories(Way::MemoryQueue).await;
+}
+
+#[tokio::test]
+#[ignore = "writes files: `make record`"]
+async fn two_local_memories() {
+    record_two_memories(Way::Local).await;
+}
+
+/// A workflow of its own kind, with two memories and no model.
+async fn record_two_memories(way: Way) {
     let bed = Bed::new().await;
     let options = WorkerOptions {
         queues: Some("memory"),
         ..WorkerOptions::default()
     };
     let _worker = Worker::start(&bed, options).await;
-    let mut options = temporalio_sdk::WorkerOptions::new(bed.workflow_task_queue.as_str()).build();
+    let stores: [(String, Arc<dyn Store>); 1] =
+        [("default".to_owned(), Arc::new(bed.store.clone()))];
+    let notebook = NotebookActivities::new(Notebook::new(Stores::new(stores)));
+    let mut options = temporalio_sdk::WorkerOptions::new(bed.workflow_task_queue.as_str())
+        .register_activities(notebook)
+        .build();
     options
         .register_workflow::<NoteTaker>()
         .expect("a new type");
@@ -508,7 +551,7 @@ async fn two_memories() {
         member: "ada".to_owned(),
         decided: "tea at four".to_owned(),
         to_do: "buy tea".to_owned(),
-        task_queue: bed.task_queue.clone(),
+        task_queue: (way != Way::Local).then(|| bed.task_queue.clone()),
     };
     let start = WorkflowStartOptions::new(&bed.workflow_task_queue, &bed.schema).build();
     let run = bed
@@ -531,16 +574,32 @@ async fn two_memories() {
     let history = History {
         events: events.await.expect("fetch the history"),
     };
-    Recorder::of("note_taker").write("two_memories", Form::Json, &history);
+    let what = match way {
+        Way::Local => "two_local_memories",
+        Way::MemoryQueue | Way::WorkflowQueue => "two_memories",
+    };
+    Recorder::of("note_taker").write(what, Form::Json, &history);
     note_taker.stop().await;
     bed.finish().await;
 }
 
 /// An input without guidance: it would be recorded with every model request.
 fn input(bed: &Bed) -> AgentInput {
-    let mut input = bed.input(NAMESPACE);
+    input_by(Way::MemoryQueue, bed)
+}
+
+fn input_by(way: Way, bed: &Bed) -> AgentInput {
+    let mut input = bed.input_by(way, NAMESPACE);
     input.memories[0].guidance = Some(String::new());
     input
+}
+
+/// Name of the history in which this happened to activities that run this way.
+fn named(what_happened: &str, way: Way) -> String {
+    match way {
+        Way::Local => format!("local_{what_happened}"),
+        Way::MemoryQueue | Way::WorkflowQueue => what_happened.to_owned(),
+    }
 }
 
 fn turn<const N: usize>(prompt: &str, responses: [Value; N]) -> Value {

@@ -19,8 +19,9 @@ use temporalio_sdk::workflow_replayer::{
 };
 use temporalio_workflow::workflow_interceptors::{
     CancellableWorkflowOutboundFuture, ScheduleActivityInput, ScheduleActivityResult,
-    WorkflowCancellationHandle, WorkflowInterceptor, WorkflowInterceptorConstructor,
-    WorkflowInterceptorContext, WorkflowNext, WorkflowOutboundValue,
+    ScheduleLocalActivityInput, WorkflowCancellationHandle, WorkflowInterceptor,
+    WorkflowInterceptorConstructor, WorkflowInterceptorContext, WorkflowNext,
+    WorkflowOutboundValue,
 };
 
 use crate::{
@@ -142,13 +143,20 @@ struct Editor {
 
 type Scheduling = CancellableWorkflowOutboundFuture<ScheduleActivityResult>;
 
-impl WorkflowInterceptor for Editor {
-    fn schedule_activity(
-        &self,
-        _: WorkflowInterceptorContext,
-        mut input: ScheduleActivityInput,
-        next: WorkflowNext<'static, ScheduleActivityInput, Scheduling>,
-    ) -> Scheduling {
+/// What becomes of a call.
+enum Edited {
+    /// It is scheduled with this type instead.
+    As(String),
+    /// It isn't scheduled; the code goes on with what it came to.
+    Dropped(RecordedActivity),
+    /// It takes the number before its own, because another one was dropped.
+    MovedUp,
+    Unchanged,
+}
+
+impl Editor {
+    /// Decides about the next call.
+    fn edit(&self, activity_type: &str) -> Edited {
         let Edit {
             kind,
             place,
@@ -157,18 +165,43 @@ impl WorkflowInterceptor for Editor {
         let call = self.calls.get();
         self.calls.set(call + 1);
         match kind {
-            EditKind::Renamed if call == *place => input.activity_type_mut().push_str("_v2"),
-            EditKind::Reordered if call == *place => {
-                input
-                    .activity_type_mut()
-                    .clone_from(&recorded[place + 1].kind);
-            }
-            EditKind::Reordered if call == place + 1 => {
-                input.activity_type_mut().clone_from(&recorded[*place].kind);
-            }
-            EditKind::Dropped if call == *place => return ready(came_to(&recorded[*place])),
-            EditKind::Dropped if call > *place => move_up(&mut input),
-            _ => {}
+            EditKind::Renamed if call == *place => Edited::As(format!("{activity_type}_v2")),
+            EditKind::Reordered if call == *place => Edited::As(recorded[place + 1].kind.clone()),
+            EditKind::Reordered if call == place + 1 => Edited::As(recorded[*place].kind.clone()),
+            EditKind::Dropped if call == *place => Edited::Dropped(recorded[*place].clone()),
+            EditKind::Dropped if call > *place => Edited::MovedUp,
+            _ => Edited::Unchanged,
+        }
+    }
+}
+
+impl WorkflowInterceptor for Editor {
+    fn schedule_activity(
+        &self,
+        _: WorkflowInterceptorContext,
+        mut input: ScheduleActivityInput,
+        next: WorkflowNext<'static, ScheduleActivityInput, Scheduling>,
+    ) -> Scheduling {
+        match self.edit(input.activity_type()) {
+            Edited::As(other) => *input.activity_type_mut() = other,
+            Edited::Dropped(activity) => return ready(came_to(&activity)),
+            Edited::MovedUp => move_up(&mut input.options_mut().activity_id),
+            Edited::Unchanged => {}
+        }
+        next.run(input)
+    }
+
+    fn schedule_local_activity(
+        &self,
+        _: WorkflowInterceptorContext,
+        mut input: ScheduleLocalActivityInput,
+        next: WorkflowNext<'static, ScheduleLocalActivityInput, Scheduling>,
+    ) -> Scheduling {
+        match self.edit(input.activity_type()) {
+            Edited::As(other) => *input.activity_type_mut() = other,
+            Edited::Dropped(activity) => return ready(came_to(&activity)),
+            Edited::MovedUp => move_up(&mut input.options_mut().activity_id),
+            Edited::Unchanged => {}
         }
         next.run(input)
     }
@@ -225,13 +258,9 @@ fn recorded_or<T: DeserializeOwned + 'static>(
 }
 
 /// Gives the call the id before its own: the dropped one took no number.
-fn move_up(input: &mut ScheduleActivityInput) {
-    let id = input
-        .options()
-        .activity_id
-        .clone()
-        .expect("an id of its own");
+fn move_up(activity_id: &mut Option<String>) {
+    let id = activity_id.take().expect("an id of its own");
     let (stem, number) = id.rsplit_once('.').expect("`nk.hash.n`");
     let number: u64 = number.parse().expect("a number");
-    input.options_mut().activity_id = Some(format!("{stem}.{}", number - 1));
+    *activity_id = Some(format!("{stem}.{}", number - 1));
 }

@@ -17,8 +17,8 @@ pub(crate) struct Minutes {
     pub(crate) member: String,
     pub(crate) decided: String,
     pub(crate) to_do: String,
-    /// Where memory activities run.
-    pub(crate) task_queue: String,
+    /// Where memory activities run; they are local where there is none.
+    pub(crate) task_queue: Option<String>,
 }
 
 /// The blocks before and after.
@@ -138,7 +138,10 @@ fn settings(minutes: &Minutes, prefix: &str) -> MemorySettings {
         delivery: Some(Delivery::Inline),
         ..MemorySettings::default()
     };
-    settings.activities.queue = ActivityQueue::Named(minutes.task_queue.clone());
+    settings.activities.queue = match &minutes.task_queue {
+        Some(name) => ActivityQueue::Named(name.clone()),
+        None => ActivityQueue::Local,
+    };
     settings
 }
 

@@ -6,9 +6,15 @@ use notekeeper::{find_histories, load_history};
 use serde_json::Value;
 use temporalio_common::protos::temporal::api::{
     common::v1::Payload,
-    history::v1::{History, WorkflowExecutionStartedEventAttributes, history_event::Attributes},
+    history::v1::{
+        History, MarkerRecordedEventAttributes, WorkflowExecutionStartedEventAttributes,
+        history_event::Attributes,
+    },
     update::v1::outcome,
 };
+
+/// Name of the markers in which local activities are recorded.
+const LOCAL_ACTIVITY_MARKER: &str = "core_local_activity";
 
 /// A recorded history.
 pub(crate) struct Recorded {
@@ -20,10 +26,12 @@ pub(crate) struct Recorded {
 /// What a history says of one activity.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RecordedActivity {
-    /// Number of the event that scheduled it.
+    /// Number of the event that scheduled it, or of the marker of a local one.
     pub(crate) event: i64,
     pub(crate) id: String,
     pub(crate) kind: String,
+    /// Whether it is a local one, whose argument isn't recorded.
+    pub(crate) is_local: bool,
     /// Its argument; null where it isn't JSON.
     pub(crate) input: Value,
     /// What it came to; none where it failed or didn't end.
@@ -77,7 +85,7 @@ impl Recorded {
             .unwrap_or_default()
     }
 
-    /// The activities, in the order in which they were scheduled.
+    /// The activities, in the order in which they were called.
     pub(crate) fn activities(&self) -> Vec<RecordedActivity> {
         let mut activities: Vec<RecordedActivity> = Vec::new();
         for event in &self.history.events {
@@ -110,9 +118,16 @@ impl Recorded {
                         it.result = Some(result.clone())
                     });
                 }
+                Attributes::MarkerRecordedEventAttributes(marker)
+                    if marker.marker_name == LOCAL_ACTIVITY_MARKER =>
+                {
+                    activities.push(local(event.event_id, marker));
+                }
                 _ => {}
             }
         }
+        // Local ones are recorded in the order in which they ended.
+        activities.sort_by_key(RecordedActivity::number);
         activities
     }
 
@@ -161,10 +176,38 @@ impl Recorded {
 }
 
 impl RecordedActivity {
+    /// Which of the run's calls it is.
+    pub(crate) fn number(&self) -> u64 {
+        let number = self.id.rsplit('.').next().and_then(|n| n.parse().ok());
+        number.unwrap_or_else(|| panic!("activity id `{}`", self.id))
+    }
+
     /// What it came to, as JSON; null where it has no result.
     pub(crate) fn answer(&self) -> Value {
         let payload = self.result.as_ref().and_then(|result| result.first());
         payload.map(json).unwrap_or_default()
+    }
+}
+
+fn local(event: i64, marker: &MarkerRecordedEventAttributes) -> RecordedActivity {
+    let details = |key: &str| {
+        let payloads = marker.details.get(key);
+        payloads.map(|payloads| payloads.payloads.clone())
+    };
+    let data = details("data").and_then(|payloads| payloads.first().map(json));
+    let data = data.expect("what the marker is of");
+    let text = |key: &str| data[key].as_str().expect("text").to_owned();
+    RecordedActivity {
+        event,
+        id: text("activity_id"),
+        kind: text("activity_type"),
+        is_local: true,
+        input: Value::Null,
+        result: marker
+            .failure
+            .is_none()
+            .then(|| details("result").unwrap_or_default()),
+        attempts: i32::try_from(data["attempt"].as_i64().expect("a number")).expect("few"),
     }
 }
 

@@ -113,6 +113,36 @@ const EXHIBITS: &[Exhibit] = &[
         twins: ALL,
     },
     Exhibit {
+        file: "agent_workflow/local_killed_worker.json",
+        shows: |recorded| {
+            let write = recorded.activity("write_memory");
+            let tasks_lost = places(recorded, |attributes| {
+                matches!(
+                    attributes,
+                    Attributes::WorkflowTaskTimedOutEventAttributes(_)
+                )
+            });
+            write.is_local && write.answer()["replayed"] == true && tasks_lost.len() == 1
+        },
+        twins: ALL,
+    },
+    Exhibit {
+        file: "agent_workflow/local_store_failure_ignored.json",
+        shows: skips_the_first_load,
+        twins: ALL,
+    },
+    Exhibit {
+        file: "agent_workflow/local_tool_calls.binpb",
+        shows: |recorded| {
+            let activities = recorded.activities();
+            uses_all_tools(recorded)
+                && activities
+                    .iter()
+                    .all(|it| it.is_local == (it.kind != "call_model"))
+        },
+        twins: ALL,
+    },
+    Exhibit {
         file: "agent_workflow/operation_conflict_survived.json",
         shows: |recorded| {
             recorded.activity("write_memory").result.is_none()
@@ -133,34 +163,12 @@ const EXHIBITS: &[Exhibit] = &[
     },
     Exhibit {
         file: "agent_workflow/store_failure_ignored.json",
-        shows: |recorded| {
-            let skipped = MemorySkip {
-                request: 1,
-                memory: 0,
-                error_type: "Unavailable".to_owned(),
-            };
-            let first = &recorded.activities()[0];
-            first.kind == "load_snapshot"
-                && first.result.is_none()
-                && recorded.replies()[0]["skipped"] == serde_json::json!([skipped])
-        },
+        shows: skips_the_first_load,
         twins: ALL,
     },
     Exhibit {
         file: "agent_workflow/tool_calls.binpb",
-        shows: |recorded| {
-            let tools: BTreeSet<_> = kinds(recorded).collect();
-            let refused = recorded
-                .activities()
-                .iter()
-                .any(|it| it.answer()["outcome"] == "refused");
-            let together = recorded.activities().iter().any(|activity| {
-                activity.answer()["tool_calls"]
-                    .as_array()
-                    .is_some_and(|calls| calls.len() == 2)
-            });
-            tools.len() == 6 && refused && together
-        },
+        shows: uses_all_tools,
         twins: ALL,
     },
     Exhibit {
@@ -178,6 +186,14 @@ const EXHIBITS: &[Exhibit] = &[
         twins: ALL,
     },
     Exhibit {
+        file: "note_taker/two_local_memories.json",
+        shows: |recorded| {
+            let activities = recorded.activities();
+            activities.len() == 6 && activities.iter().all(|it| it.is_local)
+        },
+        twins: ALL,
+    },
+    Exhibit {
         file: "note_taker/two_memories.json",
         shows: |recorded| {
             let scopes: BTreeSet<_> = recorded
@@ -190,6 +206,32 @@ const EXHIBITS: &[Exhibit] = &[
         twins: ALL,
     },
 ];
+
+fn skips_the_first_load(recorded: &Recorded) -> bool {
+    let skipped = MemorySkip {
+        request: 1,
+        memory: 0,
+        error_type: "Unavailable".to_owned(),
+    };
+    let first = &recorded.activities()[0];
+    first.kind == "load_snapshot"
+        && first.result.is_none()
+        && recorded.replies()[0]["skipped"] == serde_json::json!([skipped])
+}
+
+fn uses_all_tools(recorded: &Recorded) -> bool {
+    let tools: BTreeSet<_> = kinds(recorded).collect();
+    let activities = recorded.activities();
+    let refused = activities
+        .iter()
+        .any(|it| it.answer()["outcome"] == "refused");
+    let together = activities.iter().any(|activity| {
+        activity.answer()["tool_calls"]
+            .as_array()
+            .is_some_and(|calls| calls.len() == 2)
+    });
+    tools.len() == 6 && refused && together
+}
 
 #[test]
 fn each_recorded_history_is_an_exhibit_with_twins() {
@@ -356,7 +398,17 @@ async fn a_dropped_activity_is_refused_wherever_it_stands() {
     for recorded in having(Twin::Dropped) {
         let activities = recorded.activities();
         for (place, (code, activity)) in edits(&recorded, EditKind::Dropped).enumerate() {
-            let message = nondeterminism(&recorded, &code).await;
+            let message = match replay(&recorded.history, &code).await {
+                Some(WorkflowReplayFailure::Nondeterminism { message }) => message,
+                // A local activity's result reaches the code before id and type are compared. Code
+                // that gets another one's can't read it, and fails its task.
+                Some(WorkflowReplayFailure::WorkflowTaskFailure { message })
+                    if activity.is_local && message.contains("Payload conversion failed") =>
+                {
+                    continue;
+                }
+                other => panic!("{} with {code:?}: {other:?}", recorded.name),
+            };
             // Of several calls of one activity in a row, any other would do for the dropped one:
             // the last is missed.
             let missed = activities[place..]
@@ -364,11 +416,20 @@ async fn a_dropped_activity_is_refused_wherever_it_stands() {
                 .take_while(|other| other.kind == activity.kind)
                 .last()
                 .expect("the activity itself");
-            let instead = format!("scheduled event '{}'", missed.kind);
-            let nothing = format!("(id: {}, ActivityTaskScheduled)", missed.event);
+            let told = if missed.is_local {
+                [
+                    format!("recorded marker '{}'", missed.kind),
+                    format!("machine for LocalActivity({})", missed.number()),
+                ]
+            } else {
+                [
+                    format!("scheduled event '{}'", missed.kind),
+                    format!("(id: {}, ActivityTaskScheduled)", missed.event),
+                ]
+            };
             assert!(
-                message.contains(&instead) || message.contains(&nothing),
-                "{}: neither `{instead}` nor `{nothing}` is in {message}",
+                told.iter().any(|told| message.contains(told)),
+                "{}: neither of {told:?} is in {message}",
                 recorded.name
             );
         }
@@ -377,27 +438,40 @@ async fn a_dropped_activity_is_refused_wherever_it_stands() {
 
 #[tokio::test]
 async fn a_workflow_of_ones_own_is_refused_where_its_steps_changed() {
-    let recorded = recorded::named("note_taker/two_memories.json");
-    for (code, told) in [
-        (Code::ReorderedNoteTaker, "scheduled event 'load_snapshot'"),
-        (Code::HastyNoteTaker, "Complete workflow machine"),
+    for (file, reordered, dropped) in [
+        (
+            "two_memories",
+            "scheduled event 'load_snapshot'",
+            "Complete workflow machine",
+        ),
+        (
+            "two_local_memories",
+            "recorded marker 'load_snapshot'",
+            "Missing associated machine for LocalActivity(5)",
+        ),
     ] {
-        let message = nondeterminism(&recorded, &code).await;
-        assert!(
-            message.contains(told),
-            "{code:?}: `{told}` is not in {message}"
-        );
+        let recorded = recorded::named(&format!("note_taker/{file}.json"));
+        for (code, told) in [
+            (Code::ReorderedNoteTaker, reordered),
+            (Code::HastyNoteTaker, dropped),
+        ] {
+            let message = nondeterminism(&recorded, &code).await;
+            assert!(
+                message.contains(told),
+                "{file} with {code:?}: `{told}` is not in {message}"
+            );
+        }
     }
 }
 
 /// Why nobody should take a green replay for a proof that the arguments are the same.
 #[tokio::test]
 async fn changed_arguments_are_not_noticed() {
-    let recorded = recorded::named("note_taker/two_memories.json");
-    assert_eq!(
-        replay(&recorded.history, &Code::OtherwiseNoteTaker).await,
-        None
-    );
+    for file in ["two_memories", "two_local_memories"] {
+        let recorded = recorded::named(&format!("note_taker/{file}.json"));
+        let failure = replay(&recorded.history, &Code::OtherwiseNoteTaker).await;
+        assert_eq!(failure, None, "{file}");
+    }
 }
 
 fn having(twin: Twin) -> impl Iterator<Item = Recorded> {
