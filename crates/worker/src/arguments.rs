@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::database_url::DatabaseUrl;
+use crate::{config::Queue, database_url::DatabaseUrl};
 
 /// Where the store `default` is.
 #[derive(Debug, Clone, Default, Args)]
@@ -42,4 +42,34 @@ pub(crate) struct TemporalArgs {
         value_name = "NAME"
     )]
     pub(crate) namespace: Option<String>,
+}
+
+/// Which queues a worker serves, and their names.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct QueueArgs {
+    /// Which queues to serve; both where none is given.
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        env = "NOTEKEEPER_QUEUES",
+        value_name = "QUEUES"
+    )]
+    pub(crate) queues: Vec<Queue>,
+
+    /// Task queue of the activities that callers in any language use [default: notekeeper].
+    #[arg(long, env = "NOTEKEEPER_TASK_QUEUE", value_name = "NAME")]
+    pub(crate) task_queue: Option<String>,
+
+    /// Task queue of the workflows [default: notekeeper-workflows].
+    #[arg(long, env = "NOTEKEEPER_WORKFLOW_TASK_QUEUE", value_name = "NAME")]
+    pub(crate) workflow_task_queue: Option<String>,
+}
+
+/// Which model a worker asks.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ModelArgs {
+    /// JSON file with the turns of the scripted model; it becomes the model `default`.
+    #[arg(long, env = "NOTEKEEPER_SCRIPT", value_name = "FILE")]
+    pub(crate) script: Option<PathBuf>,
 }

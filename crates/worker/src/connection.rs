@@ -26,7 +26,11 @@ const BACKOFF_MAX: Duration = Duration::from_secs(30);
 /// Longest time of one attempt to reach the server, its first answer included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Port of Temporal's front end.
+const PORT: u16 = 7233;
+
 /// How to reach Temporal: the settings of Temporal's own tools, overridden by ours.
+#[derive(Clone)]
 pub(crate) struct TemporalTarget {
     connection: ConnectionOptions,
     client: ClientOptions,
@@ -45,6 +49,9 @@ impl TemporalTarget {
         if config.namespace.is_some() {
             profile.namespace.clone_from(&config.namespace);
         }
+        if let Some(address) = &mut profile.address {
+            *address = with_port(address)?;
+        }
         let address = profile.address.clone();
         let namespace = profile.namespace.clone();
         let mut connection = ConnectionOptions::try_from(profile).map_err(|error| {
@@ -57,12 +64,24 @@ impl TemporalTarget {
                  remove it, and give an API key in TEMPORAL_API_KEY"
             );
         }
-        connection.identity = identity();
+        if !matches!(connection.target.scheme(), "http" | "https") {
+            bail!(
+                "the Temporal address `{}` can't be used; give `host:port`, or a URL with http:// or \
+                 https://",
+                connection.target
+            );
+        }
         connection.connect_timeout.get_or_insert(CONNECT_TIMEOUT);
-        let client = ClientOptions::new(namespace.unwrap_or_else(|| "default".to_owned()))
+        let namespace = namespace.unwrap_or_else(|| "default".to_owned());
+        Ok(Self::new(connection, &namespace))
+    }
+
+    fn new(mut connection: ConnectionOptions, namespace: &str) -> Self {
+        connection.identity = identity();
+        let client = ClientOptions::new(namespace)
             .data_converter(data_converter())
             .build();
-        Ok(Self { connection, client })
+        Self { connection, client }
     }
 
     /// The server's address, for messages.
@@ -79,6 +98,29 @@ impl TemporalTarget {
             .map_err(|_| anyhow!("no answer within {CONNECT_TIMEOUT:?}"))??;
         Ok(Client::new(connection, self.client.clone())?)
     }
+}
+
+/// The address with Temporal's port where it has none: the port that belongs to its scheme, which
+/// would be taken otherwise, is never that of a Temporal server.
+fn with_port(address: &str) -> anyhow::Result<String> {
+    let host = address.find("://").map_or(0, |at| at + "://".len());
+    let end = address[host..]
+        .find(['/', '?', '#'])
+        .map_or(address.len(), |at| host + at);
+    let (front, path) = address.split_at(end);
+    // What comes after the host's name; the colons of an IPv6 address stand in brackets.
+    let after_name = match front[host..].rfind([']', '@']) {
+        Some(at) => &front[host + at + 1..],
+        None => &front[host..],
+    };
+    if front.len() == host {
+        bail!("Temporal at `{address}` can't be used: that names no host; give `host:port`");
+    }
+    Ok(match after_name.rsplit_once(':') {
+        None => format!("{front}:{PORT}{path}"),
+        Some((_, "")) => format!("{front}{PORT}{path}"),
+        Some(_) => address.to_owned(),
+    })
 }
 
 /// Fails where the server is sure that the client's Temporal namespace doesn't exist. Workers would
@@ -143,6 +185,58 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_without_a_port_gets_that_of_temporal() {
+        let addresses = [
+            ("temporal", "http://temporal:7233"),
+            ("temporal:", "http://temporal:7233"),
+            ("temporal:7000", "http://temporal:7000"),
+            ("127.0.0.1", "http://127.0.0.1:7233"),
+            ("[::1]", "http://[::1]:7233"),
+            ("[::1]:7000", "http://[::1]:7000"),
+            ("http://temporal", "http://temporal:7233"),
+            ("http://temporal/", "http://temporal:7233"),
+            ("https://temporal", "https://temporal:7233"),
+            ("https://temporal:7000/", "https://temporal:7000"),
+            // Those of the schemes, where somebody means them.
+            ("http://temporal:80", "http://temporal"),
+            ("https://temporal:443", "https://temporal"),
+        ];
+        for (given, meant) in addresses {
+            let config = TemporalConfig {
+                address: Some(given.to_owned()),
+                namespace: None,
+            };
+            let target = TemporalTarget::resolve(&config).expect("a usable address");
+            let meant = Url::parse(meant).expect("a URL");
+            assert_eq!(*target.address(), meant, "{given}");
+        }
+    }
+
+    #[test]
+    fn an_address_that_names_no_server_is_refused_with_what_it_says() {
+        for address in [
+            "",
+            "http://",
+            "::1",
+            "temporal:port",
+            "ftp://temporal:7233",
+            "a b",
+        ] {
+            let config = TemporalConfig {
+                address: Some(address.to_owned()),
+                namespace: None,
+            };
+            let refused = TemporalTarget::resolve(&config).err().expect("refused");
+            let said = format!("{refused:#}");
+            assert!(
+                said.contains("Temporal") && said.contains(address),
+                "{said}"
+            );
+            assert!(said.contains("can't be used"), "{said}");
+        }
+    }
 
     #[test]
     fn each_start_of_a_worker_has_an_identity_of_its_own_with_process_and_host() {

@@ -13,7 +13,10 @@ use temporalio_sdk::{
         worker_tuner::{FixedSizeSlotSupplier, TunerHolder},
     },
 };
-use tokio::{runtime::Handle, sync::oneshot};
+use tokio::{
+    runtime::Handle,
+    sync::{mpsc, oneshot},
+};
 
 use crate::{
     config::{Queue, WorkerConfig},
@@ -34,10 +37,12 @@ struct Work {
     options: WorkerOptions,
     in_hand: InHand,
     drain: Duration,
+    /// Hears once that the worker is up.
+    up: mpsc::UnboundedSender<()>,
 }
 
 /// Serves the configured queues, one client each, until a stop is asked for and all work in hand
-/// is done. Giving some of it up is an error.
+/// is done. Giving some of it up is an error. `ready` is called once all of them are up.
 ///
 /// Each worker has a thread of its own, because one thread runs all of a worker's workflow code
 /// and its polling. A worker that fails stops the others: the process ends, and its supervisor
@@ -47,7 +52,10 @@ pub(crate) async fn serve(
     activities: &Activities,
     clients: Vec<Client>,
     shutdown: &Shutdown,
+    ready: impl FnOnce(),
 ) -> anyhow::Result<()> {
+    let (up, ups) = mpsc::unbounded_channel();
+    let count = clients.len();
     let mut running = Vec::with_capacity(clients.len());
     for (queue, client) in config.queues.iter().copied().zip(clients) {
         let in_hand = InHand::default();
@@ -56,9 +64,20 @@ pub(crate) async fn serve(
             options: options(config, queue, activities, &in_hand)?,
             in_hand,
             drain: config.drain,
+            up: up.clone(),
         };
         running.push(spawn(queue, work, shutdown.clone())?);
     }
+    drop(up);
+    let (result, ()) = tokio::join!(all_ended(running, shutdown), all_up(ups, count, ready));
+    result
+}
+
+/// Waits until every worker has ended; the first one that does ends the others.
+async fn all_ended(
+    mut running: Vec<oneshot::Receiver<anyhow::Result<()>>>,
+    shutdown: &Shutdown,
+) -> anyhow::Result<()> {
     let mut results = Vec::with_capacity(running.len());
     while !running.is_empty() {
         let (result, _, rest) = futures::future::select_all(running).await;
@@ -67,6 +86,16 @@ pub(crate) async fn serve(
         running = rest;
     }
     results.into_iter().collect()
+}
+
+/// Calls `ready` once `count` workers are up, unless one of them ends before it is.
+async fn all_up(mut ups: mpsc::UnboundedReceiver<()>, count: usize, ready: impl FnOnce()) {
+    for _ in 0..count {
+        if ups.recv().await.is_none() {
+            return;
+        }
+    }
+    ready();
 }
 
 /// Starts a worker on a thread of its own. The receiver resolves when it has ended.
@@ -94,6 +123,7 @@ async fn run(work: Work, shutdown: Shutdown) -> anyhow::Result<()> {
         options,
         in_hand,
         drain,
+        up,
     } = work;
     let task_queue = options.task_queue.clone();
     let runtime_options = RuntimeOptions::builder()
@@ -108,6 +138,9 @@ async fn run(work: Work, shutdown: Shutdown) -> anyhow::Result<()> {
         stop();
     });
     tracing::info!(task_queue, "worker is up");
+    // Nobody may listen any more where another worker has failed.
+    let _ = up.send(());
+    drop(up);
     let given_up = async {
         shutdown.asked().await;
         in_vain(&client, &in_hand, drain).await

@@ -1,19 +1,16 @@
 //! `notekeeper worker`: serve the task queues.
 
 use std::{
-    os::unix::process::CommandExt as _,
-    path::{Path, PathBuf},
-    process::ExitCode,
-    time::Duration,
+    os::unix::process::CommandExt as _, path::Path, process::ExitCode, sync::Arc, time::Duration,
 };
 
 use anyhow::Context as _;
 use clap::Args;
 use notekeeper_activities::{ModelActivities, ModelRequests, Notebook, NotebookActivities};
-use notekeeper_store::StoreError;
+use notekeeper_store::{PostgresStore, SqliteStore, StoreError};
 
 use crate::{
-    arguments::{DatabaseArgs, TemporalArgs},
+    arguments::{DatabaseArgs, ModelArgs, QueueArgs, TemporalArgs},
     config::{File, Queue, WorkerConfig},
     connection::{TemporalTarget, check_namespace, patiently},
     program::own_program,
@@ -40,28 +37,10 @@ pub(crate) struct WorkerArgs {
     pub(crate) database: DatabaseArgs,
     #[command(flatten)]
     pub(crate) temporal: TemporalArgs,
-
-    /// Which queues to serve; both where none is given.
-    #[arg(
-        long,
-        value_enum,
-        value_delimiter = ',',
-        env = "NOTEKEEPER_QUEUES",
-        value_name = "QUEUES"
-    )]
-    pub(crate) queues: Vec<Queue>,
-
-    /// Task queue of the activities that callers in any language use [default: notekeeper].
-    #[arg(long, env = "NOTEKEEPER_TASK_QUEUE", value_name = "NAME")]
-    pub(crate) task_queue: Option<String>,
-
-    /// Task queue of the workflows [default: notekeeper-workflows].
-    #[arg(long, env = "NOTEKEEPER_WORKFLOW_TASK_QUEUE", value_name = "NAME")]
-    pub(crate) workflow_task_queue: Option<String>,
-
-    /// JSON file with the turns of the scripted model; it becomes the model `default`.
-    #[arg(long, env = "NOTEKEEPER_SCRIPT", value_name = "FILE")]
-    pub(crate) script: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) queues: QueueArgs,
+    #[command(flatten)]
+    pub(crate) models: ModelArgs,
 
     /// Where to stop this process, for tests: `point=kill-once:MARKER` or `point=fail:N`.
     #[cfg(feature = "fault-points")]
@@ -78,7 +57,12 @@ pub(crate) fn run(config: Option<&Path>, args: WorkerArgs) -> anyhow::Result<Exi
     if let Some(fault) = &args.fault {
         notekeeper_activities::fault::arm(fault)?;
     }
-    super::block_on(serve(config))?;
+    super::block_on(async {
+        let shutdown = Shutdown::on_signals()?;
+        let target = TemporalTarget::resolve(&config.temporal)?;
+        let opened = Opened::open(&config).await?;
+        serve(&config, opened, &target, &shutdown, || {}).await
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -97,22 +81,63 @@ fn with_poll_shutdown_wait() -> anyhow::Result<()> {
     Err(error).context("can't start this program again")
 }
 
-async fn serve(config: WorkerConfig) -> anyhow::Result<()> {
-    let shutdown = Shutdown::on_signals()?;
-    let OpenStores {
-        stores,
-        databases,
-        files,
-    } = open_stores(&config.stores).await?;
-    let models = open_models(&config.models)?;
-    let target = TemporalTarget::resolve(&config.temporal)?;
-    let activities = Activities {
-        notebook: NotebookActivities::new(Notebook::new(stores.clone())),
-        model: ModelActivities::new(ModelRequests::new(models, stores)),
-    };
-    for (name, database) in &databases {
+/// What a worker works with: files are open, no server was asked yet.
+pub(crate) struct Opened {
+    activities: Activities,
+    databases: Vec<(String, Arc<PostgresStore>)>,
+    files: Vec<(String, Arc<SqliteStore>)>,
+}
+
+impl Opened {
+    /// Opens stores and models.
+    pub(crate) async fn open(config: &WorkerConfig) -> anyhow::Result<Self> {
+        let models = open_models(&config.models)?;
+        let OpenStores {
+            stores,
+            databases,
+            files,
+        } = open_stores(&config.stores).await?;
+        let activities = Activities {
+            notebook: NotebookActivities::new(Notebook::new(stores.clone())),
+            model: ModelActivities::new(ModelRequests::new(models, stores)),
+        };
+        Ok(Self {
+            activities,
+            databases,
+            files,
+        })
+    }
+
+    /// Closes the stores.
+    pub(crate) async fn close(&self) {
+        close_stores(&self.databases, &self.files, CLOSE_TIMEOUT).await;
+    }
+}
+
+/// Serves until a stop is asked for, and closes the stores. `ready` is called once every worker is
+/// up.
+pub(crate) async fn serve(
+    config: &WorkerConfig,
+    opened: Opened,
+    target: &TemporalTarget,
+    shutdown: &Shutdown,
+    ready: impl FnOnce(),
+) -> anyhow::Result<()> {
+    let result = serve_opened(config, &opened, target, shutdown, ready).await;
+    opened.close().await;
+    result
+}
+
+async fn serve_opened(
+    config: &WorkerConfig,
+    opened: &Opened,
+    target: &TemporalTarget,
+    shutdown: &Shutdown,
+    ready: impl FnOnce(),
+) -> anyhow::Result<()> {
+    for (name, database) in &opened.databases {
         let what = format!("store `{name}`");
-        let checked = patiently(&what, &shutdown, || async {
+        let checked = patiently(&what, shutdown, || async {
             match database.check().await {
                 Err(error @ StoreError::Unavailable(_)) => Err(error),
                 settled => Ok(settled),
@@ -123,7 +148,7 @@ async fn serve(config: WorkerConfig) -> anyhow::Result<()> {
             Some(settled) => settled.with_context(|| what.clone())?,
         }
     }
-    let Some(clients) = connect(&config, &target, &shutdown).await else {
+    let Some(clients) = connect(config, target, shutdown).await else {
         return Ok(());
     };
     if let Some(client) = clients.first() {
@@ -132,9 +157,7 @@ async fn serve(config: WorkerConfig) -> anyhow::Result<()> {
             () = shutdown.asked() => return Ok(()),
         }
     }
-    let result = workers::serve(&config, &activities, clients, &shutdown).await;
-    close_stores(&databases, &files, CLOSE_TIMEOUT).await;
-    result
+    workers::serve(config, &opened.activities, clients, shutdown, ready).await
 }
 
 /// One connection for each queue.

@@ -6,7 +6,10 @@ use anyhow::bail;
 use notekeeper_contract::{MEMORY_TASK_QUEUE, WORKFLOW_TASK_QUEUE};
 use serde::Deserialize;
 
-use crate::commands::worker::WorkerArgs;
+use crate::{
+    arguments::{ModelArgs, QueueArgs},
+    commands::worker::WorkerArgs,
+};
 
 use super::{File, ModelSection, StoreConfig, TemporalConfig};
 
@@ -63,8 +66,19 @@ impl File {
     pub(crate) fn worker(self, args: &WorkerArgs) -> anyhow::Result<WorkerConfig> {
         let temporal = self.temporal(&args.temporal);
         let stores = self.stores(&args.database)?;
+        self.serving(temporal, stores, &args.queues, &args.models)
+    }
+
+    /// A worker on these stores and this server.
+    fn serving(
+        self,
+        temporal: TemporalConfig,
+        stores: BTreeMap<String, StoreConfig>,
+        args: &QueueArgs,
+        model: &ModelArgs,
+    ) -> anyhow::Result<WorkerConfig> {
         let mut models = self.models;
-        if let Some(script) = &args.script {
+        if let Some(script) = &model.script {
             let section = ModelSection::Scripted {
                 script: script.clone(),
             };
