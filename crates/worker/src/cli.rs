@@ -6,7 +6,8 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     commands::{
-        self, demo::DemoArgs, migrate::MigrateArgs, replay::ReplayArgs, worker::WorkerArgs,
+        self, demo::DemoArgs, dev::DevArgs, guarded::GuardedArgs, migrate::MigrateArgs,
+        replay::ReplayArgs, worker::WorkerArgs,
     },
     telemetry,
 };
@@ -43,6 +44,8 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run all on this machine: a Temporal server, a store and a worker, until Ctrl-C.
+    Dev(DevArgs),
     /// Run a worker: activities for callers in any language, and the workflows.
     Worker(WorkerArgs),
     /// Bring the schema of every configured PostgreSQL store up to date. SQLite files need none:
@@ -52,6 +55,9 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     /// Run a short demonstration against a Temporal server and a PostgreSQL database.
     Demo(DemoArgs),
+    /// Become a server that ends with this program; for itself.
+    #[command(hide = true)]
+    Guarded(GuardedArgs),
 }
 
 /// Runs a command to its end and says how the process should exit: 0 done, 1 failed, and 130 where a
@@ -63,10 +69,12 @@ pub fn run(cli: Cli) -> ExitCode {
     }
     let config = cli.config.as_deref();
     let result = match cli.command {
+        Command::Dev(args) => commands::dev::run(config, args),
         Command::Worker(args) => commands::worker::run(config, args),
         Command::Migrate(args) => commands::migrate::run(config, args),
         Command::Replay(args) => commands::replay::run(args),
         Command::Demo(args) => commands::demo::run(config, args),
+        Command::Guarded(args) => commands::guarded::run(args),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

@@ -1,6 +1,8 @@
 //! One module for each subcommand; each has its arguments and `run`.
 
 pub(crate) mod demo;
+pub(crate) mod dev;
+pub(crate) mod guarded;
 pub(crate) mod migrate;
 pub(crate) mod replay;
 pub(crate) mod worker;

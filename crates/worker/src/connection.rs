@@ -76,6 +76,15 @@ impl TemporalTarget {
         Ok(Self::new(connection, &namespace))
     }
 
+    /// A server of ours on this machine, whatever the settings of Temporal's own tools.
+    pub(crate) fn local(port: u16, namespace: &str) -> anyhow::Result<Self> {
+        let url = Url::parse(&format!("http://127.0.0.1:{port}"))?;
+        let connection = ConnectionOptions::new(url)
+            .connect_timeout(CONNECT_TIMEOUT)
+            .build();
+        Ok(Self::new(connection, namespace))
+    }
+
     fn new(mut connection: ConnectionOptions, namespace: &str) -> Self {
         connection.identity = identity();
         let client = ClientOptions::new(namespace)

@@ -8,6 +8,7 @@ mod commands;
 mod config;
 mod connection;
 mod database_url;
+mod dev_server;
 mod drain;
 mod failure_converter;
 mod histories;

@@ -3,11 +3,11 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use anyhow::bail;
-use notekeeper_contract::{MEMORY_TASK_QUEUE, WORKFLOW_TASK_QUEUE};
+use notekeeper_contract::{DEFAULT_STORE, MEMORY_TASK_QUEUE, WORKFLOW_TASK_QUEUE};
 use serde::Deserialize;
 
 use crate::{
-    arguments::{ModelArgs, QueueArgs},
+    arguments::{DatabaseArgs, ModelArgs, QueueArgs},
     commands::worker::WorkerArgs,
 };
 
@@ -67,6 +67,33 @@ impl File {
         let temporal = self.temporal(&args.temporal);
         let stores = self.stores(&args.database)?;
         self.serving(temporal, stores, &args.queues, &args.models)
+    }
+
+    /// A worker beside a server of its own, whose store `default` is this one.
+    pub(crate) fn dev(
+        self,
+        store: StoreConfig,
+        queues: &QueueArgs,
+        models: &ModelArgs,
+    ) -> anyhow::Result<WorkerConfig> {
+        if self.temporal.address.is_some() || self.temporal.namespace.is_some() {
+            bail!(
+                "the configuration file has [temporal], and `notekeeper dev` brings a server of its \
+                 own; remove that, or run `notekeeper worker`"
+            );
+        }
+        if self.stores.contains_key(DEFAULT_STORE) {
+            bail!(
+                "the configuration file has [stores.{DEFAULT_STORE}], and `notekeeper dev` brings \
+                 that store; remove it, or run `notekeeper worker`"
+            );
+        }
+        let mut stores = match self.stores.is_empty() {
+            true => BTreeMap::new(),
+            false => self.stores(&DatabaseArgs::default())?,
+        };
+        stores.insert(DEFAULT_STORE.to_owned(), store);
+        self.serving(TemporalConfig::default(), stores, queues, models)
     }
 
     /// A worker on these stores and this server.
