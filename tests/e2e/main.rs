@@ -6,6 +6,7 @@ mod support;
 mod admission;
 mod continuation;
 mod conversation;
+mod dev;
 mod failures;
 mod local_activities;
 mod operations;

@@ -1,6 +1,13 @@
 //! Starting: what the binary says of settings that it can't use, and of servers that aren't there.
 
-use std::{path::Path, process::Stdio, time::Duration};
+mod dev;
+
+use std::{
+    os::unix::{fs::PermissionsExt as _, process::CommandExt as _},
+    path::Path,
+    process::Stdio,
+    time::Duration,
+};
 
 use serde_json::json;
 use sqlx::{Connection as _, PgConnection};
@@ -10,7 +17,7 @@ use tokio::{
     process::Command,
 };
 
-use crate::support::{Bed, Ended, Proxy, Worker, WorkerOptions, in_time, run, say};
+use crate::support::{Bed, Ended, Proxy, Worker, WorkerOptions, dev::finish, in_time, run, say};
 
 /// Checks that a command failed with exit code `code` and said all of `parts`.
 fn assert_failed(ended: &Ended, code: i32, parts: &[&str]) {
@@ -23,6 +30,45 @@ fn assert_failed(ended: &Ended, code: i32, parts: &[&str]) {
         .lines()
         .filter(|line| line.starts_with("error:"));
     assert_eq!(errors.count(), 1, "{ended:?}");
+}
+
+/// Writes a program. It is copied into place by another process: one that this process had open for
+/// writing when it starts any other can't be run.
+pub(super) fn write_program(path: &Path, text: &str) {
+    let staged = path.with_extension("staged");
+    std::fs::write(&staged, text).expect("write a program");
+    std::fs::set_permissions(&staged, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    let copied = std::process::Command::new("cp")
+        .arg("-p")
+        .args([&staged, path])
+        .status();
+    assert!(copied.expect("run cp").success());
+}
+
+/// Somebody without special rights, on every Unix.
+const NOBODY: u32 = 65_534;
+
+/// Runs the binary as somebody whose permissions count: another user where this one is root, who
+/// may do everything. `directory` is open to that user.
+async fn unprivileged(directory: &Path, arguments: &[&str]) -> Ended {
+    // The build's own directory may be closed to others.
+    let program = directory.join("notekeeper");
+    if !program.exists() {
+        let copied = std::process::Command::new("cp")
+            .arg(env!("CARGO_BIN_EXE_notekeeper"))
+            .arg(&program)
+            .status();
+        assert!(copied.expect("run cp").success());
+    }
+    let mut command = std::process::Command::new(program);
+    command
+        .args(arguments)
+        .current_dir(directory)
+        .stdin(Stdio::null());
+    if rustix::process::geteuid().is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    finish(command).await
 }
 
 #[tokio::test]
@@ -378,7 +424,7 @@ async fn the_documentation_lists_every_flag_with_the_variable_that_the_help_give
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
     let documented = std::fs::read_to_string(path).expect("the documentation");
     let mut seen = 0;
-    for command in ["worker", "migrate", "replay", "demo"] {
+    for command in ["dev", "worker", "migrate", "replay", "demo"] {
         let help = run(&bed, &[command, "--help"], &[]).await;
         assert_eq!(help.code, Some(0), "{help:?}");
         let mut flag = "";

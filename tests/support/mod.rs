@@ -4,6 +4,7 @@
 
 mod bed;
 mod calls;
+pub(crate) mod dev;
 mod effects;
 mod hosted;
 mod proxy;

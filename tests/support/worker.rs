@@ -178,18 +178,7 @@ pub(crate) async fn run(bed: &Bed, arguments: &[&str], environment: &[(&str, &st
             value => command.env(name, value),
         };
     }
-    let mut command = tokio::process::Command::from(command);
-    let output = command.kill_on_drop(true).output();
-    let output = tokio::time::timeout(super::PATIENCE, output)
-        .await
-        .unwrap_or_else(|_| panic!("`notekeeper {}` did not end", arguments.join(" ")))
-        .expect("run the binary");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
-    Ended {
-        code: output.status.code(),
-        stdout: text(output.stdout),
-        stderr: text(output.stderr),
-    }
+    super::dev::finish(command).await
 }
 
 /// The binary with the bed's settings and none of its user's.

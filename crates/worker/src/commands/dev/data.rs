@@ -29,9 +29,8 @@ impl DataDirectory {
         make(&path)?;
         let lock = lock(&path)?;
         let directory = Self { path, _lock: lock };
-        for file in [directory.notes(), directory.temporal()] {
-            check_database(&file)?;
-        }
+        // Of the notes' file the store says more itself.
+        check_database(&directory.temporal())?;
         Ok(directory)
     }
 
