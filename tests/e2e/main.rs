@@ -9,6 +9,7 @@ mod conversation;
 mod dev;
 mod failures;
 mod local_activities;
+mod note_commands;
 mod operations;
 mod payloads;
 mod record;

@@ -24,7 +24,7 @@ pub(crate) use records::{
     updates_accepted,
 };
 pub(crate) use tools::Application;
-pub(crate) use worker::{Ended, Worker, WorkerOptions, run};
+pub(crate) use worker::{Ended, Worker, WorkerOptions, run, run_fed};
 
 use std::{future::Future, time::Duration};
 

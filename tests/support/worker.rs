@@ -181,6 +181,17 @@ pub(crate) async fn run(bed: &Bed, arguments: &[&str], environment: &[(&str, &st
     super::dev::finish(command).await
 }
 
+/// Runs the binary on the bed until it ends, with a text on standard input.
+pub(crate) async fn run_fed(bed: &Bed, arguments: &[&str], input: &str) -> Ended {
+    let path = bed.path(&format!("input-{:08x}", rand::random::<u32>()));
+    std::fs::write(&path, input).expect("write the input");
+    let mut command = command(bed);
+    command
+        .args(arguments)
+        .stdin(std::fs::File::open(&path).expect("open the input"));
+    super::dev::finish(command).await
+}
+
 /// The binary with the bed's settings and none of its user's.
 fn command(bed: &Bed) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_notekeeper"));

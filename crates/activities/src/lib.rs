@@ -19,8 +19,10 @@ mod span;
 
 mod call_model;
 mod delete_memory;
+mod list_memory;
 mod load_snapshot;
 mod read_memory;
+mod replace_whole;
 mod search_memory;
 mod write_memory;
 
@@ -34,3 +36,4 @@ pub use model_activities::ModelActivities;
 pub use named::{Models, Stores};
 pub use notebook::Notebook;
 pub use notebook_activities::NotebookActivities;
+pub use replace_whole::{ExpectedNote, ReplaceWhole};

@@ -8,8 +8,9 @@ use crate::{Caller, Stores};
 /// Runs the memory operations of the contract. Activities, the command line and tests use it; it
 /// needs no Temporal.
 ///
-/// Each operation is a method named as what it does: `write`, `read`, `delete`, `search`,
-/// `load_snapshot`.
+/// Each operation is a method named as what it does: `write`, `read`, `delete`, `search`, `list`,
+/// `load_snapshot`. Two more are for people alone and no activities: `read_whole` and
+/// `replace_whole`.
 #[derive(Debug, Clone)]
 pub struct Notebook {
     pub(crate) stores: Stores,

@@ -8,9 +8,9 @@
 use std::sync::Arc;
 
 use notekeeper_contract::{
-    Argument, DeleteMemoryInput, DeletedMemory, LoadSnapshotInput, LoadSnapshotOutput,
-    MemoryContent, MemoryMatches, Outcome, ReadMemoryInput, SearchMemoryInput, WriteMemoryInput,
-    WrittenMemory,
+    Argument, DeleteMemoryInput, DeletedMemory, ListMemoryInput, ListedMemory, LoadSnapshotInput,
+    LoadSnapshotOutput, MemoryContent, MemoryMatches, Outcome, ReadMemoryInput, SearchMemoryInput,
+    WriteMemoryInput, WrittenMemory,
 };
 use temporalio_macros::activities;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
@@ -18,7 +18,7 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use crate::{Caller, Failure, Notebook};
 
 /// The activities of the notebook: `load_snapshot`, `write_memory`, `read_memory`,
-/// `delete_memory`, `search_memory`.
+/// `delete_memory`, `search_memory`, `list_memory`.
 #[derive(Debug, Clone)]
 pub struct NotebookActivities {
     notebook: Notebook,
@@ -87,6 +87,17 @@ impl NotebookActivities {
         input: Argument<SearchMemoryInput>,
     ) -> Result<Outcome<MemoryMatches>, ActivityError> {
         let run = async { self.notebook.search(input.decoded()?).await };
+        finish(&context, run.await)
+    }
+
+    /// The notes of a scope, without their text.
+    #[activity(definition = notekeeper_contract::ListMemory)]
+    pub async fn list_memory(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: Argument<ListMemoryInput>,
+    ) -> Result<ListedMemory, ActivityError> {
+        let run = async { self.notebook.list(input.decoded()?).await };
         finish(&context, run.await)
     }
 }

@@ -19,6 +19,18 @@ impl Notebook {
     ///
     /// As [`Notebook::write`].
     pub async fn read(&self, input: ReadMemoryInput) -> Result<Outcome<MemoryContent>, Failure> {
+        settle(self.try_read(&input).await.map(within_result))
+    }
+
+    /// Reads as [`Notebook::read`] does, without the cut that makes a text fit into a result.
+    ///
+    /// # Errors
+    ///
+    /// As [`Notebook::write`].
+    pub async fn read_whole(
+        &self,
+        input: ReadMemoryInput,
+    ) -> Result<Outcome<MemoryContent>, Failure> {
         settle(self.try_read(&input).await)
     }
 
@@ -37,12 +49,12 @@ impl Notebook {
             .instrument(span.clone())
             .await
             .inspect_err(|stop: &Stop| record_stop(&span, stop.code()))?;
-        let content = within_result(MemoryContent {
+        let content = MemoryContent {
             file: name.as_str().to_owned(),
             content: part.content,
             truncated: part.truncated,
             version: part.version.as_str().to_owned(),
-        });
+        };
         span.record("memory.outcome", "ok");
         span.record("memory.chars", content.content.chars().count());
         Ok(content)

@@ -82,7 +82,7 @@ fn fingerprint(scope: &Scope, name: &NoteName, edit: &Edit) -> Fingerprint {
     Fingerprint::of_write(scope, name, content, old_text)
 }
 
-fn written(name: &NoteName, receipt: Receipt) -> Result<WrittenMemory, Stop> {
+pub(crate) fn written(name: &NoteName, receipt: Receipt) -> Result<WrittenMemory, Stop> {
     let version = receipt.version.ok_or_else(|| {
         StoreError::Unexpected("the receipt of a write has no version".to_owned())
     })?;

@@ -36,6 +36,10 @@ pub(crate) fn max_search_files() -> usize {
     domain::SEARCH_FILES_MAX_DEFAULT
 }
 
+pub(crate) fn max_listed_files() -> usize {
+    domain::LISTED_FILES_MAX_DEFAULT
+}
+
 pub(crate) fn read_memory() -> String {
     domain::READ_MEMORY.to_owned()
 }

@@ -15,6 +15,7 @@ mod shared;
 pub use activities::{
     call_model::{CallModel, CallModelInput, CallModelOutput, MemoryBlock},
     delete_memory::{DeleteMemory, DeleteMemoryInput, DeletedMemory},
+    list_memory::{ListMemory, ListMemoryInput, ListedMemory, MemoryFile},
     load_snapshot::{
         Delivery, LoadSnapshot, LoadSnapshotInput, LoadSnapshotOutput, RenderOptions,
         SnapshotAnswer, SnapshotRequest, SnapshotStats,

@@ -43,6 +43,10 @@ pub const SEARCH_RESULT_CHARS_MAX_DEFAULT: usize = 4_000;
 /// Default cap on notes that one search examines.
 pub const SEARCH_FILES_MAX_DEFAULT: usize = 1_000;
 
+/// Default cap on notes that one listing returns. At the longest names that is a tenth of what
+/// Temporal carries in one result.
+pub const LISTED_FILES_MAX_DEFAULT: usize = 1_000;
+
 /// Longest search query, in characters, measured before trimming.
 pub const QUERY_CHARS_MAX: usize = 1_000;
 

@@ -89,6 +89,15 @@ impl Fingerprint {
         })))
     }
 
+    /// Fingerprint of putting a whole text in place of a note's. No `write_memory` call has it.
+    pub fn of_whole_write(scope: &Scope, name: &NoteName, content: &str) -> Self {
+        Self(digest(&json!({
+            "kind": "write_whole",
+            "content": content,
+            "path": scope.key(name),
+        })))
+    }
+
     /// Fingerprint of a `delete_memory` call.
     pub fn of_delete(scope: &Scope, name: &NoteName) -> Self {
         Self(digest(&json!({

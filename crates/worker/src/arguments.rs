@@ -6,8 +6,18 @@ use clap::Args;
 
 use crate::{config::Queue, database_url::DatabaseUrl};
 
+/// How results are printed.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// Print the result, and an error, as JSON on one line.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// Where the store `default` is.
 #[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Store")]
 pub(crate) struct DatabaseArgs {
     /// SQLite file of the store `default`; it is made where it is missing.
     #[arg(long, env = "NOTEKEEPER_SQLITE", value_name = "FILE")]
@@ -26,9 +36,11 @@ pub(crate) struct DatabaseArgs {
 /// Temporal's own tools read (`TEMPORAL_TLS…`, `TEMPORAL_API_KEY`, `TEMPORAL_CONFIG_FILE`,
 /// `TEMPORAL_PROFILE`).
 #[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Temporal")]
 pub(crate) struct TemporalArgs {
     /// Address of the Temporal server, as `host:port` or a URL [default: localhost:7233].
     #[arg(
+        id = "temporal_address",
         long = "temporal-address",
         env = "TEMPORAL_ADDRESS",
         value_name = "ADDRESS"
@@ -37,6 +49,7 @@ pub(crate) struct TemporalArgs {
 
     /// Temporal namespace, which must exist [default: default].
     #[arg(
+        id = "temporal_namespace",
         long = "temporal-namespace",
         env = "TEMPORAL_NAMESPACE",
         value_name = "NAME"

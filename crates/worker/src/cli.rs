@@ -7,8 +7,10 @@ use clap::{Parser, Subcommand};
 use crate::{
     commands::{
         self, demo::DemoArgs, dev::DevArgs, guarded::GuardedArgs, migrate::MigrateArgs,
-        replay::ReplayArgs, worker::WorkerArgs,
+        note::NoteArgs, replay::ReplayArgs, worker::WorkerArgs,
     },
+    exit::{self, Exit},
+    output::{UsageError, print_error, reader_is_gone},
     telemetry,
 };
 
@@ -20,7 +22,7 @@ use crate::{
     name = "notekeeper",
     version,
     arg_required_else_help = true,
-    after_help = "Exit codes: 0 done, 1 failed, 2 arguments that make no sense, 130 interrupted."
+    after_help = exit::HELP
 )]
 pub struct Cli {
     /// TOML file with settings; an unknown key in it is an error.
@@ -53,6 +55,8 @@ pub(crate) enum Command {
     Migrate(MigrateArgs),
     /// Replay recorded histories, with no server and no store.
     Replay(ReplayArgs),
+    /// Read and change notes from the terminal.
+    Note(NoteArgs),
     /// Run a short demonstration against a Temporal server and a PostgreSQL database.
     Demo(DemoArgs),
     /// Become a server that ends with this program; for itself.
@@ -60,24 +64,48 @@ pub(crate) enum Command {
     Guarded(GuardedArgs),
 }
 
-/// Runs a command to its end and says how the process should exit: 0 done, 1 failed, and 130 where a
-/// signal interrupted a demonstration. (2 is for arguments that make no sense.)
-pub fn run(cli: Cli) -> ExitCode {
-    if let Err(error) = telemetry::start(&cli.log) {
-        eprintln!("error: {error:#}");
-        return ExitCode::FAILURE;
+impl Command {
+    /// Whether results and errors are for programs.
+    fn json(&self) -> bool {
+        match self {
+            Self::Note(args) => args.json(),
+            Self::Dev(_)
+            | Self::Worker(_)
+            | Self::Migrate(_)
+            | Self::Replay(_)
+            | Self::Demo(_)
+            | Self::Guarded(_) => false,
+        }
     }
+}
+
+/// Runs a command to its end and says how the process should exit: 0 done, 1 failed, 2 arguments
+/// that make no sense, and 130 where a signal stopped it at once.
+pub fn run(cli: Cli) -> ExitCode {
+    let json = cli.command.json();
+    let result = telemetry::start(&cli.log).and_then(|()| dispatch(cli));
+    result.unwrap_or_else(|error| {
+        // `head` has seen enough: what it read is right, and nobody reads on.
+        if reader_is_gone(&error) {
+            return Exit::Done.into();
+        }
+        print_error(&error, json);
+        if error.downcast_ref::<UsageError>().is_some() {
+            return Exit::Usage.into();
+        }
+        Exit::Failed.into()
+    })
+}
+
+fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
     let config = cli.config.as_deref();
-    let result = match cli.command {
+    match cli.command {
         Command::Dev(args) => commands::dev::run(config, args),
         Command::Worker(args) => commands::worker::run(config, args),
         Command::Migrate(args) => commands::migrate::run(config, args),
         Command::Replay(args) => commands::replay::run(args),
+        Command::Note(args) => commands::note::run(config, args),
         Command::Demo(args) => commands::demo::run(config, args),
         Command::Guarded(args) => commands::guarded::run(args),
-    };
-    result.unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
-        ExitCode::FAILURE
-    })
+    }
 }

@@ -4,6 +4,7 @@ pub(crate) mod demo;
 pub(crate) mod dev;
 pub(crate) mod guarded;
 pub(crate) mod migrate;
+pub(crate) mod note;
 pub(crate) mod replay;
 pub(crate) mod worker;
 

@@ -1,11 +1,6 @@
 //! Connecting, patiently.
 
-use std::{
-    collections::hash_map::RandomState,
-    future::Future,
-    hash::{BuildHasher as _, Hasher as _},
-    time::Duration,
-};
+use std::{future::Future, time::Duration};
 
 use anyhow::{anyhow, bail};
 use temporalio_client::{
@@ -18,7 +13,9 @@ use temporalio_common::{
     protos::temporal::api::workflowservice::v1::DescribeNamespaceRequest,
 };
 
-use crate::{config::TemporalConfig, failure_converter::data_converter, shutdown::Shutdown};
+use crate::{
+    config::TemporalConfig, failure_converter::data_converter, random, shutdown::Shutdown,
+};
 
 /// Longest wait between two attempts.
 const BACKOFF_MAX: Duration = Duration::from_secs(30);
@@ -155,8 +152,7 @@ pub(crate) async fn check_namespace(client: &Client) -> anyhow::Result<()> {
 /// Temporal's SDKs, and a part that another start doesn't have, since in a container every process
 /// has the same number and a restarted one also the same host.
 fn identity() -> String {
-    // The one source of randomness in the standard library.
-    let start = RandomState::new().build_hasher().finish();
+    let start = random::number();
     let host = gethostname::gethostname();
     let host = host.to_string_lossy();
     format!("{}@{host}@{:08x}", std::process::id(), start >> 32)

@@ -7,6 +7,8 @@ use tokio::{
     sync::watch,
 };
 
+use crate::exit::Exit;
+
 /// Signals within this time after the first are the same wish: supervisors and terminals send one
 /// to the process and one to its group.
 const SAME_WISH: Duration = Duration::from_millis(300);
@@ -38,8 +40,7 @@ impl Shutdown {
             tracing::info!("send the signal again to stop at once");
             either(&mut terminate, &mut interrupt).await;
             tracing::warn!("stopped at once; unfinished activities will be retried elsewhere");
-            // 128 + SIGINT, as shells report it.
-            std::process::exit(130);
+            std::process::exit(Exit::Interrupted.code().into());
         });
         Ok(shutdown)
     }

@@ -30,10 +30,15 @@ pub(crate) fn start(filter: &str) -> anyhow::Result<()> {
     tracing_subscriber::fmt()
         .with_env_filter(parsed)
         .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
+        .with_ansi(std::io::stderr().is_terminal() && wants_colour())
         .with_target(false)
         // A log that can't be written, on a full disk say, ends no worker.
         .log_internal_errors(false)
         .init();
     Ok(())
+}
+
+/// `NO_COLOR` with any value but an empty one asks for none.
+fn wants_colour() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

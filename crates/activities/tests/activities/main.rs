@@ -11,11 +11,15 @@ mod fault_points;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
+mod list_memory;
+#[cfg(test)]
 mod load_snapshot;
 #[cfg(test)]
 mod operation_ids;
 #[cfg(test)]
 mod read_memory;
+#[cfg(test)]
+mod replace_whole;
 #[cfg(test)]
 mod search_memory;
 #[cfg(test)]

@@ -1,5 +1,6 @@
 use notekeeper_contract::{
-    CallModel, DeleteMemory, FailureType, LoadSnapshot, ReadMemory, SearchMemory, WriteMemory,
+    CallModel, DeleteMemory, FailureType, ListMemory, LoadSnapshot, ReadMemory, SearchMemory,
+    WriteMemory,
 };
 use temporalio_common_wasm::ActivityDefinition as _;
 
@@ -11,6 +12,7 @@ fn activities_are_called_by_these_names_from_any_language() {
         ReadMemory.name(),
         DeleteMemory.name(),
         SearchMemory.name(),
+        ListMemory.name(),
         CallModel.name(),
     ];
     assert_eq!(
@@ -21,6 +23,7 @@ fn activities_are_called_by_these_names_from_any_language() {
             "read_memory",
             "delete_memory",
             "search_memory",
+            "list_memory",
             "call_model",
         ]
     );

@@ -2,8 +2,8 @@
 
 use notekeeper_contract::{
     Argument, CallModelInput, CallModelOutput, ChatMessage, ChatToolCall, DeleteMemoryInput,
-    LoadSnapshotInput, LoadSnapshotOutput, ReadMemoryInput, RenderOptions, ScopeRef,
-    SearchMemoryInput, SnapshotAnswer, ToolInput, WriteMemoryInput,
+    ListMemoryInput, LoadSnapshotInput, LoadSnapshotOutput, ReadMemoryInput, RenderOptions,
+    ScopeRef, SearchMemoryInput, SnapshotAnswer, ToolInput, WriteMemoryInput,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -45,6 +45,7 @@ fn the_least_payloads_are_enough_and_more_is_ignored() {
     least::<ReadMemoryInput>("read_memory_input", json!({"scope": scope, "file": "n"}));
     least::<DeleteMemoryInput>("delete_memory_input", json!({"scope": scope, "file": "n"}));
     least::<SearchMemoryInput>("search_memory_input", json!({"scope": scope, "query": "x"}));
+    least::<ListMemoryInput>("list_memory_input", json!({"scope": scope}));
     least::<CallModelInput>("call_model_input", json!({"messages": []}));
     let operation = json!({"id": "a"});
     least::<ToolInput>(

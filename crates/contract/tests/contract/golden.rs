@@ -5,10 +5,10 @@ use std::fmt::Debug;
 
 use notekeeper_contract::{
     CallModelInput, CallModelOutput, ChatMessage, ChatToolCall, ChatToolDefinition,
-    DeleteMemoryInput, DeletedMemory, Delivery, LoadSnapshotInput, LoadSnapshotOutput, MemoryBlock,
-    MemoryContent, MemoryMatch, MemoryMatches, OperationRef, Outcome, ReadMemoryInput, Refused,
-    RenderOptions, ScopeRef, SearchMemoryInput, SnapshotAnswer, SnapshotRequest, SnapshotStats,
-    ToolInput, WriteMemoryInput, WrittenMemory,
+    DeleteMemoryInput, DeletedMemory, Delivery, ListMemoryInput, ListedMemory, LoadSnapshotInput,
+    LoadSnapshotOutput, MemoryBlock, MemoryContent, MemoryFile, MemoryMatch, MemoryMatches,
+    OperationRef, Outcome, ReadMemoryInput, Refused, RenderOptions, ScopeRef, SearchMemoryInput,
+    SnapshotAnswer, SnapshotRequest, SnapshotStats, ToolInput, WriteMemoryInput, WrittenMemory,
 };
 use notekeeper_domain::Refusal;
 use serde::{Serialize, de::DeserializeOwned};
@@ -101,6 +101,26 @@ fn load_snapshot() {
         },
     ];
     golden("load_snapshot_output", &LoadSnapshotOutput { snapshots });
+}
+
+#[test]
+fn list_memory() {
+    let input = ListMemoryInput {
+        store: "eu".to_owned(),
+        scope: scope(),
+        max_files: 100,
+    };
+    golden("list_memory_input", &input);
+    let file = MemoryFile {
+        file: "drinks.md".to_owned(),
+        version: "17".to_owned(),
+        chars: 12,
+    };
+    let listed = ListedMemory {
+        files: vec![file],
+        truncated: true,
+    };
+    golden("list_memory_output", &listed);
 }
 
 #[test]

@@ -18,7 +18,10 @@ use std::{
 use anyhow::{Context as _, bail};
 use clap::Args;
 
-use crate::{arguments::TemporalArgs, config::File, database_url::DatabaseUrl, shutdown::Shutdown};
+use crate::{
+    arguments::TemporalArgs, config::File, database_url::DatabaseUrl, exit::Exit,
+    shutdown::Shutdown,
+};
 
 use self::{notes::Notes, report::Report, stage::Stage};
 
@@ -39,9 +42,6 @@ pub(crate) struct DemoArgs {
 /// Tenants that talk at the same time, each with a notebook of its own.
 const TENANTS: [&str; 3] = ["ada", "lin", "sam"];
 
-/// Exit code after a signal: 128 + SIGINT, as shells report it.
-const INTERRUPTED: u8 = 130;
-
 pub(crate) fn run(config: Option<&Path>, args: DemoArgs) -> anyhow::Result<ExitCode> {
     if !cfg!(feature = "fault-points") {
         bail!(
@@ -55,7 +55,7 @@ pub(crate) fn run(config: Option<&Path>, args: DemoArgs) -> anyhow::Result<ExitC
         let shutdown = Shutdown::on_signals()?;
         let stage = tokio::select! {
             stage = Stage::set(&file, &args) => stage?,
-            () = shutdown.asked() => return Ok(ExitCode::from(INTERRUPTED)),
+            () = shutdown.asked() => return Ok(Exit::Interrupted.into()),
         };
         let (outcome, stage) = on(stage, &notes, &shutdown).await;
         let went_wrong = match &outcome {
@@ -65,13 +65,13 @@ pub(crate) fn run(config: Option<&Path>, args: DemoArgs) -> anyhow::Result<ExitC
         };
         stage.clear(went_wrong).await;
         let Some(report) = outcome? else {
-            return Ok(ExitCode::from(INTERRUPTED));
+            return Ok(Exit::Interrupted.into());
         };
         write!(stdout(), "{report}").context("can't write the report")?;
         Ok(if report.holds() {
-            ExitCode::SUCCESS
+            Exit::Done.into()
         } else {
-            ExitCode::FAILURE
+            Exit::Failed.into()
         })
     })
 }

@@ -62,6 +62,13 @@ const ACTIVITY_SLOTS_DEFAULT: usize = 200;
 const DRAIN_DEFAULT: Duration = Duration::from_secs(11);
 
 impl File {
+    /// Task queue of the activities that callers in any language use.
+    pub(crate) fn task_queue(&self, flag: Option<&str>) -> String {
+        flag.or(self.worker.task_queue.as_deref())
+            .unwrap_or(MEMORY_TASK_QUEUE)
+            .to_owned()
+    }
+
     /// All that a worker needs.
     pub(crate) fn worker(self, args: &WorkerArgs) -> anyhow::Result<WorkerConfig> {
         let temporal = self.temporal(&args.temporal);
@@ -104,6 +111,7 @@ impl File {
         args: &QueueArgs,
         model: &ModelArgs,
     ) -> anyhow::Result<WorkerConfig> {
+        let task_queue = self.task_queue(args.task_queue.as_deref());
         let mut models = self.models;
         if let Some(script) = &model.script {
             let section = ModelSection::Scripted {
@@ -127,9 +135,6 @@ impl File {
         // Two workers on one queue would be refused by the server, late and unclearly.
         queues.sort_unstable();
         queues.dedup();
-        let name = |flag: &Option<String>, file: Option<String>, default: &str| {
-            flag.clone().or(file).unwrap_or_else(|| default.to_owned())
-        };
         let config = WorkerConfig {
             temporal,
             stores,
@@ -139,12 +144,12 @@ impl File {
             } else {
                 queues
             },
-            task_queue: name(&args.task_queue, self.worker.task_queue, MEMORY_TASK_QUEUE),
-            workflow_task_queue: name(
-                &args.workflow_task_queue,
-                self.worker.workflow_task_queue,
-                WORKFLOW_TASK_QUEUE,
-            ),
+            task_queue,
+            workflow_task_queue: args
+                .workflow_task_queue
+                .clone()
+                .or(self.worker.workflow_task_queue)
+                .unwrap_or_else(|| WORKFLOW_TASK_QUEUE.to_owned()),
             activity_slots: self.worker.activity_slots.unwrap_or(ACTIVITY_SLOTS_DEFAULT),
             drain: self
                 .worker

@@ -1,0 +1,53 @@
+//! `list_memory`: the notes of a scope, without their text.
+
+use serde::{Deserialize, Serialize};
+use temporalio_common_wasm::ActivityDefinition;
+
+use crate::{Argument, ScopeRef, defaults};
+
+/// The activity `list_memory`. It is for programs and people; models see the names in their
+/// snapshot.
+#[derive(Debug, Clone, Copy)]
+pub struct ListMemory;
+
+impl ActivityDefinition for ListMemory {
+    type Input = Argument<ListMemoryInput>;
+    type Output = ListedMemory;
+
+    fn name(&self) -> &str {
+        "list_memory"
+    }
+}
+
+/// Input of `list_memory`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListMemoryInput {
+    /// Which of the worker's stores.
+    #[serde(default = "defaults::store")]
+    pub store: String,
+    /// Whose notes.
+    pub scope: ScopeRef,
+    /// Most notes to list; at least 1.
+    #[serde(default = "defaults::max_listed_files")]
+    pub max_files: usize,
+}
+
+/// The notes of a scope.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListedMemory {
+    /// Ascending by name, compared by code point.
+    pub files: Vec<MemoryFile>,
+    /// Whether there are more.
+    pub truncated: bool,
+}
+
+/// A note without its text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryFile {
+    /// Name of the note.
+    pub file: String,
+    /// Its version.
+    pub version: String,
+    /// Characters of its text.
+    pub chars: usize,
+}

@@ -1,0 +1,201 @@
+//! `notekeeper note`: read and change notes from the terminal, in a store directly or through the
+//! activities of a worker.
+
+mod access;
+mod cat;
+mod edit;
+mod editor;
+mod ls;
+mod over_temporal;
+mod rm;
+mod search;
+mod text;
+mod write;
+
+use std::{path::Path, process::ExitCode};
+
+use clap::{Args, Subcommand, ValueEnum};
+use notekeeper_contract::{DEFAULT_STORE, FailureType, OperationRef, Refused, ScopeRef};
+use notekeeper_domain::AGENT_NAME_DEFAULT;
+
+use crate::{
+    arguments::{DatabaseArgs, OutputArgs, TemporalArgs},
+    output::CodedError,
+    random,
+};
+
+use self::access::{Access, Purpose, with_notes};
+
+#[derive(Debug, Args)]
+pub(crate) struct NoteArgs {
+    #[command(subcommand)]
+    pub(crate) command: NoteCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum NoteCommand {
+    /// List the notes of a notebook.
+    Ls(ls::LsArgs),
+    /// Print a note, exactly.
+    Cat(cat::CatArgs),
+    /// Append to a note, replace a passage of it, or replace all of it.
+    Write(write::WriteArgs),
+    /// Edit a note in your editor.
+    Edit(edit::EditArgs),
+    /// Delete a note.
+    Rm(rm::RmArgs),
+    /// Search the notes of a notebook for words.
+    Search(search::SearchArgs),
+}
+
+/// Whose notes, where they are, and how they are reached.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Notebook")]
+pub(crate) struct NotebookArgs {
+    /// Whose notes: the namespace, of one or more segments with `/` between; "" for the notes that
+    /// have none.
+    #[arg(long, short, value_name = "NAMESPACE")]
+    pub(crate) namespace: String,
+
+    /// Agent whose notes they are, inside the namespace.
+    #[arg(long, default_value = AGENT_NAME_DEFAULT, value_name = "NAME")]
+    pub(crate) agent_name: String,
+
+    /// Which of the configured stores keeps the notes.
+    #[arg(long, default_value = DEFAULT_STORE, value_name = "NAME")]
+    pub(crate) store: String,
+
+    /// How the notes are reached.
+    #[arg(long, value_enum, default_value_t, value_name = "WAY")]
+    pub(crate) via: Via,
+
+    #[command(flatten)]
+    pub(crate) database: DatabaseArgs,
+
+    #[command(flatten)]
+    pub(crate) temporal: TemporalArgs,
+
+    #[command(flatten)]
+    pub(crate) queue: ActivityArgs,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// Where the activities are, with `--via temporal`.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Temporal")]
+pub(crate) struct ActivityArgs {
+    /// Task queue of the activities, with `--via temporal` [default: notekeeper].
+    #[arg(long, env = "NOTEKEEPER_TASK_QUEUE", value_name = "NAME")]
+    pub(crate) task_queue: Option<String>,
+
+    /// How long a worker may take to begin, with `--via temporal`, in seconds.
+    #[arg(long, default_value_t = 30, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) timeout: u64,
+}
+
+/// How notes are reached.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Via {
+    /// The store itself.
+    #[default]
+    Store,
+    /// The activities of a running worker, each as a standalone activity.
+    Temporal,
+}
+
+impl NotebookArgs {
+    /// The notes that are meant. A scope that can't be is refused before anything is asked.
+    fn scope(&self) -> anyhow::Result<ScopeRef> {
+        let scope = ScopeRef {
+            namespace: self.namespace.clone(),
+            agent_name: self.agent_name.clone(),
+        };
+        scope.resolve().map_err(|error| CodedError {
+            code: "InvalidScope".to_owned(),
+            message: error.to_string(),
+        })?;
+        Ok(scope)
+    }
+}
+
+/// What changes of a note have in common.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Change")]
+pub(crate) struct ChangeArgs {
+    /// Change the note only if it is at this version.
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) expect_version: Option<String>,
+
+    /// Identity of the change: repeated with the same id and the same arguments it takes effect
+    /// once. 1 to 200 printable ASCII characters [default: a new one each time].
+    #[arg(long, value_name = "ID")]
+    pub(crate) operation_id: Option<String>,
+}
+
+impl ChangeArgs {
+    fn operation(&self) -> OperationRef {
+        OperationRef {
+            id: self.operation_id.clone().unwrap_or_else(random::name),
+        }
+    }
+}
+
+impl NoteArgs {
+    /// Whether results and errors are for programs.
+    pub(crate) fn json(&self) -> bool {
+        let notebook = match &self.command {
+            NoteCommand::Ls(args) => &args.notebook,
+            NoteCommand::Cat(args) => &args.notebook,
+            NoteCommand::Write(args) => &args.notebook,
+            NoteCommand::Edit(args) => &args.notebook,
+            NoteCommand::Rm(args) => &args.notebook,
+            NoteCommand::Search(args) => &args.notebook,
+        };
+        notebook.output.json
+    }
+}
+
+pub(crate) fn run(config: Option<&Path>, args: NoteArgs) -> anyhow::Result<ExitCode> {
+    super::block_on(async {
+        match args.command {
+            NoteCommand::Ls(args) => ls::run(config, args).await,
+            NoteCommand::Cat(args) => cat::run(config, args).await,
+            NoteCommand::Write(args) => write::run(config, args).await,
+            NoteCommand::Edit(args) => edit::run(config, args).await,
+            NoteCommand::Rm(args) => rm::run(config, args).await,
+            NoteCommand::Search(args) => search::run(config, args).await,
+        }
+    })
+}
+
+/// A refusal as an error that names the note.
+fn refused(note: &str, refused: Refused) -> CodedError {
+    let Refused { reason, message } = refused;
+    let message = match reason.as_str() {
+        "not_found" => {
+            format!("there is no note `{note}` in this notebook; `notekeeper note ls` lists them")
+        }
+        _ => format!("note `{note}`: {message}"),
+    };
+    CodedError {
+        code: reason,
+        message,
+    }
+}
+
+/// Whether a change took effect isn't known of every failure. Under its identity it can be
+/// repeated.
+fn repeatable(error: anyhow::Error, operation: &OperationRef) -> anyhow::Error {
+    let unsure = error.downcast_ref::<CodedError>().is_some_and(|coded| {
+        ["Timeout", FailureType::Unavailable.as_str()].contains(&coded.code.as_str())
+    });
+    if unsure {
+        return error.context(format!(
+            "it isn't known to have taken effect; repeat it with `--operation-id {}`",
+            operation.id
+        ));
+    }
+    error
+}

@@ -1,0 +1,201 @@
+//! The two ways to the notes of a notebook, with the same questions and answers.
+
+use std::{collections::BTreeMap, path::Path, time::Duration};
+
+use anyhow::{Context as _, bail};
+use notekeeper_activities::{Caller, ExpectedNote, Failure, Notebook, ReplaceWhole};
+use notekeeper_contract::{
+    DeleteMemoryInput, DeletedMemory, ListMemoryInput, ListedMemory, MemoryContent, MemoryMatches,
+    Outcome, ReadMemoryInput, SearchMemoryInput, WriteMemoryInput, WrittenMemory,
+};
+
+use crate::{
+    config::{File, StoreConfig},
+    connection::{TemporalTarget, check_namespace},
+    output::CodedError,
+    wiring::{OpenStores, close_stores, open_stores},
+};
+
+use super::{NotebookArgs, Via, over_temporal::OverTemporal};
+
+/// Longest wait for the connections of a store to close.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// A way to the notes.
+pub(super) enum Access {
+    /// The store itself.
+    Store(Notebook, OpenStores),
+    /// A worker's activities.
+    Temporal(Box<OverTemporal>),
+}
+
+/// What is to be done with the notes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Something with notes that are there: no file is made for that.
+    Use,
+    /// Notes may be made, and the file that holds them.
+    Make,
+}
+
+/// Opens a way to the notes, does the work, and closes it.
+pub(super) async fn with_notes<T>(
+    config: Option<&Path>,
+    args: &NotebookArgs,
+    purpose: Purpose,
+    work: impl AsyncFnOnce(&Access) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let access = Access::open(config, args, purpose).await?;
+    let result = work(&access).await;
+    if let Access::Store(_, opened) = &access {
+        close_stores(&opened.databases, &opened.files, CLOSE_TIMEOUT).await;
+    }
+    result
+}
+
+impl Access {
+    /// Reads the settings, and connects where that is to be done first.
+    async fn open(
+        config: Option<&Path>,
+        args: &NotebookArgs,
+        purpose: Purpose,
+    ) -> anyhow::Result<Self> {
+        let file = File::read(config)?;
+        match args.via {
+            Via::Store => {
+                let config = chosen(file.stores(&args.database)?, &args.store)?;
+                check_there(&args.store, &config, purpose)?;
+                let opened = open_stores(&BTreeMap::from([(args.store.clone(), config)])).await?;
+                Ok(Self::Store(Notebook::new(opened.stores.clone()), opened))
+            }
+            Via::Temporal => {
+                let target = TemporalTarget::resolve(&file.temporal(&args.temporal))?;
+                let client = target.connect().await.with_context(|| {
+                    format!("Temporal at {} can't be reached", target.address())
+                })?;
+                check_namespace(&client).await?;
+                Ok(Self::Temporal(Box::new(OverTemporal {
+                    client,
+                    task_queue: file.task_queue(args.queue.task_queue.as_deref()),
+                    begin_within: Duration::from_secs(args.queue.timeout),
+                })))
+            }
+        }
+    }
+
+    pub(super) async fn list(&self, input: ListMemoryInput) -> anyhow::Result<ListedMemory> {
+        match self {
+            Self::Store(notebook, _) => notebook.list(input).await.map_err(failed),
+            Self::Temporal(remote) => remote.list(input).await,
+        }
+    }
+
+    /// The whole note, as far as this way carries it.
+    pub(super) async fn read(
+        &self,
+        input: ReadMemoryInput,
+    ) -> anyhow::Result<Outcome<MemoryContent>> {
+        match self {
+            Self::Store(notebook, _) => notebook.read_whole(input).await.map_err(failed),
+            Self::Temporal(remote) => remote.read(input).await,
+        }
+    }
+
+    pub(super) async fn search(
+        &self,
+        input: SearchMemoryInput,
+    ) -> anyhow::Result<Outcome<MemoryMatches>> {
+        match self {
+            Self::Store(notebook, _) => notebook.search(input).await.map_err(failed),
+            Self::Temporal(remote) => remote.search(input).await,
+        }
+    }
+
+    pub(super) async fn write(
+        &self,
+        input: WriteMemoryInput,
+    ) -> anyhow::Result<Outcome<WrittenMemory>> {
+        match self {
+            Self::Store(notebook, _) => notebook.write(input, &nobody()).await.map_err(failed),
+            Self::Temporal(remote) => remote.write(input).await,
+        }
+    }
+
+    pub(super) async fn replace_whole(
+        &self,
+        input: ReplaceWhole,
+    ) -> anyhow::Result<Outcome<WrittenMemory>> {
+        match self {
+            Self::Store(notebook, _) => notebook.replace_whole(input).await.map_err(failed),
+            Self::Temporal(remote) => remote.replace_whole(input).await,
+        }
+    }
+
+    pub(super) async fn delete(
+        &self,
+        input: DeleteMemoryInput,
+    ) -> anyhow::Result<Outcome<DeletedMemory>> {
+        match self {
+            Self::Store(notebook, _) => notebook.delete(input, &nobody()).await.map_err(failed),
+            Self::Temporal(remote) => remote.delete(input).await,
+        }
+    }
+}
+
+/// The store of this name, where this process can see what is in it.
+fn chosen(mut stores: BTreeMap<String, StoreConfig>, name: &str) -> anyhow::Result<StoreConfig> {
+    match stores.remove(name) {
+        Some(StoreConfig::InMemory) => bail!(
+            "store `{name}` lives in the memory of its worker, where no other process sees it; \
+             reach it with `--via temporal`"
+        ),
+        Some(config) => Ok(config),
+        None => {
+            let others: Vec<String> = stores.keys().map(|name| format!("`{name}`")).collect();
+            bail!(
+                "there is no store `{name}`; configured: {}",
+                others.join(", ")
+            )
+        }
+    }
+}
+
+/// A file that is named by mistake shouldn't be made by looking into it.
+fn check_there(name: &str, config: &StoreConfig, purpose: Purpose) -> anyhow::Result<()> {
+    if let StoreConfig::Sqlite(options) = config
+        && purpose == Purpose::Use
+        && !options.path.exists()
+    {
+        bail!(
+            "store `{name}`: there is no file `{}`; `notekeeper note write` makes it",
+            options.path.display()
+        );
+    }
+    Ok(())
+}
+
+/// Every change brings an operation, so that no caller's identity is asked for.
+fn nobody() -> Caller {
+    Caller {
+        temporal_namespace: String::new(),
+        workflow_id: None,
+        run_id: String::new(),
+        activity_id: String::new(),
+        activity_type: String::new(),
+        is_local: true,
+    }
+}
+
+fn failed(failure: Failure) -> anyhow::Error {
+    anyhow::Error::new(CodedError {
+        code: failure.kind.as_str().to_owned(),
+        message: failure.message,
+    })
+}
+
+/// What a note is expected to be, as the two ways take it.
+pub(super) fn expected(version: Option<&str>) -> ExpectedNote {
+    version.map_or(ExpectedNote::Any, |version| {
+        ExpectedNote::Version(version.to_owned())
+    })
+}

@@ -1,0 +1,61 @@
+//! `notekeeper note ls`: list the notes of a notebook.
+
+use std::{path::Path, process::ExitCode};
+
+use clap::Args;
+use notekeeper_contract::ListMemoryInput;
+use notekeeper_domain::LISTED_FILES_MAX_DEFAULT;
+
+use crate::{
+    exit::Exit,
+    output::{print, print_json, remark, table},
+};
+
+use super::{NotebookArgs, Purpose, with_notes};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Notes are listed by name, compared by code point: capitals come first.
+
+Examples:
+  notekeeper note ls --namespace customers/ada
+  notekeeper note ls --namespace customers/ada --json | jq -r '.files[].file'
+  notekeeper note ls --namespace '' --agent-name planner --via temporal")]
+pub(crate) struct LsArgs {
+    /// Most notes to list.
+    #[arg(long, default_value_t = LISTED_FILES_MAX_DEFAULT, value_name = "NOTES")]
+    limit: usize,
+
+    #[command(flatten)]
+    pub(super) notebook: NotebookArgs,
+}
+
+pub(super) async fn run(config: Option<&Path>, args: LsArgs) -> anyhow::Result<ExitCode> {
+    let notebook = args.notebook;
+    let input = ListMemoryInput {
+        store: notebook.store.clone(),
+        scope: notebook.scope()?,
+        max_files: args.limit,
+    };
+    let listed = with_notes(config, &notebook, Purpose::Use, async |notes| {
+        notes.list(input).await
+    })
+    .await?;
+    if notebook.output.json {
+        print_json(&listed)?;
+        return Ok(Exit::Done.into());
+    }
+    if listed.files.is_empty() {
+        remark("no notes");
+        return Ok(Exit::Done.into());
+    }
+    let rows = listed
+        .files
+        .into_iter()
+        .map(|file| [file.file, file.chars.to_string(), file.version]);
+    print(&table(["NOTE", "CHARS", "VERSION"], &[1, 2], rows))?;
+    if listed.truncated {
+        remark("there are more; list them with a higher --limit");
+    }
+    Ok(Exit::Done.into())
+}

@@ -1,0 +1,203 @@
+//! `notekeeper note write`: append to a note, replace a passage of it, or replace all of it.
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use clap::Args;
+use notekeeper_activities::ReplaceWhole;
+use notekeeper_contract::{OperationRef, Outcome, WriteMemoryInput, WrittenMemory};
+use notekeeper_domain::NOTE_CHARS_MAX_DEFAULT;
+use serde::Serialize;
+
+use crate::{
+    exit::Exit,
+    output::{UsageError, print, print_json},
+};
+
+use super::{
+    ChangeArgs, NotebookArgs, Purpose, Via, access::expected, refused, repeatable, text, with_notes,
+};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without --replace and --whole the text is added at the end of the note, which is made where it isn't
+there. What the activity `write_memory` refuses is refused here: names, NUL, notes that would grow
+over 65,536 characters.
+
+Examples:
+  notekeeper note write MEMORY '- likes tea' --namespace customers/ada
+  notekeeper note write MEMORY coffee --replace tea --namespace customers/ada
+  notekeeper note write plans --file plans.md --whole --namespace customers/ada
+  git log -1 --format=%s | notekeeper note write log --namespace team --operation-id \"$(git rev-parse HEAD)\"")]
+pub(crate) struct WriteArgs {
+    /// Name of the note; `.md` is added where it is missing.
+    #[arg(value_name = "NAME")]
+    note: String,
+
+    /// The text; standard input where neither it nor --file is given.
+    #[arg(
+        value_name = "TEXT",
+        allow_hyphen_values = true,
+        conflicts_with = "file"
+    )]
+    content: Option<String>,
+
+    /// File that holds the text; `-` for standard input.
+    #[arg(long, value_name = "FILE", help_heading = "Change")]
+    file: Option<PathBuf>,
+
+    /// Put the text in place of this passage, which must occur once.
+    #[arg(
+        long,
+        value_name = "OLD",
+        allow_hyphen_values = true,
+        conflicts_with = "whole",
+        help_heading = "Change"
+    )]
+    replace: Option<String>,
+
+    /// Put the text in place of all that the note holds, exactly as it is.
+    #[arg(long, help_heading = "Change")]
+    whole: bool,
+
+    #[command(flatten)]
+    change: ChangeArgs,
+
+    #[command(flatten)]
+    pub(super) notebook: NotebookArgs,
+}
+
+/// A change as it is printed: the activity's answer, and under which identity it was made.
+#[derive(Serialize)]
+pub(super) struct Changed<T> {
+    #[serde(flatten)]
+    pub(super) answer: T,
+    pub(super) operation: OperationRef,
+}
+
+pub(super) async fn run(config: Option<&Path>, args: WriteArgs) -> anyhow::Result<ExitCode> {
+    check_no_misspelt_flag(args.content.as_deref())?;
+    let notebook = args.notebook;
+    if args.whole && notebook.via == Via::Temporal && args.change.operation_id.is_some() {
+        return Err(UsageError(
+            "--operation-id can't be given with --whole and `--via temporal`: activities replace \
+             what was read before, so a repetition wouldn't be recognised; leave one of them out"
+                .to_owned(),
+        )
+        .into());
+    }
+    let scope = notebook.scope()?;
+    let content = text::given(args.content, args.file.as_deref())?;
+    let operation = args.change.operation();
+    let written = if args.whole {
+        let replacement = ReplaceWhole {
+            store: notebook.store.clone(),
+            scope,
+            file: args.note.clone(),
+            content,
+            expected: expected(args.change.expect_version.as_deref()),
+            operation: operation.clone(),
+            max_memory_size: NOTE_CHARS_MAX_DEFAULT,
+        };
+        with_notes(config, &notebook, Purpose::Make, async |notes| {
+            notes.replace_whole(replacement).await
+        })
+        .await
+    } else {
+        let input = WriteMemoryInput {
+            store: notebook.store.clone(),
+            scope,
+            operation: Some(operation.clone()),
+            content,
+            file: args.note.clone(),
+            old_text: args.replace,
+            expected_version: args.change.expect_version,
+            max_memory_size: NOTE_CHARS_MAX_DEFAULT,
+        };
+        with_notes(config, &notebook, Purpose::Make, async |notes| {
+            notes.write(input).await
+        })
+        .await
+    };
+    match written.map_err(|error| repeatable(error, &operation))? {
+        Outcome::Ok(answer) => report(answer, operation, notebook.output.json)?,
+        Outcome::Refused(why) => return Err(refused(&args.note, why).into()),
+    }
+    Ok(Exit::Done.into())
+}
+
+/// Says what became of a write.
+pub(super) fn report(
+    answer: WrittenMemory,
+    operation: OperationRef,
+    as_json: bool,
+) -> anyhow::Result<()> {
+    if as_json {
+        return print_json(&Changed { answer, operation });
+    }
+    let WrittenMemory {
+        file,
+        version,
+        replayed,
+        status,
+    } = answer;
+    print(&format!(
+        "{status} {file}, version {version}{}\n",
+        already(replayed)
+    ))
+}
+
+/// What is said of a change that had taken effect before.
+pub(super) fn already(replayed: bool) -> &'static str {
+    if replayed {
+        " (replayed: this operation took effect before)"
+    } else {
+        ""
+    }
+}
+
+/// A text may begin with a dash, as items of a list do. What looks like an option is more likely
+/// one that is misspelt, and would end up in the note.
+fn check_no_misspelt_flag(content: Option<&str>) -> anyhow::Result<()> {
+    let Some(content) = content else {
+        return Ok(());
+    };
+    let escaped = std::env::args_os().any(|argument| argument == "--");
+    if !escaped && looks_like_an_option(content) {
+        let option = content.split(['=', ' ', '\n']).next().unwrap_or_default();
+        return Err(UsageError(format!(
+            "`{option}` isn't an option of `notekeeper note write`; if it is the text, put `--` before it"
+        ))
+        .into());
+    }
+    Ok(())
+}
+
+fn looks_like_an_option(content: &str) -> bool {
+    let name = content.strip_prefix("--").or(content.strip_prefix('-'));
+    name.is_some_and(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_item_of_a_list_is_text_and_a_misspelt_option_is_not() {
+        for text in [
+            "- likes tea",
+            "-",
+            "--",
+            "---\ntitle: x",
+            "-5 degrees",
+            "tea",
+        ] {
+            assert!(!looks_like_an_option(text), "{text}");
+        }
+        for option in ["--relpace", "--relpace=tea", "-x"] {
+            assert!(looks_like_an_option(option), "{option}");
+        }
+    }
+}

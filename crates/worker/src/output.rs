@@ -1,0 +1,132 @@
+//! What commands print: results on standard output, errors on standard error, either for people or,
+//! with `--json`, for programs.
+
+use std::io::{self, Write as _};
+
+use anyhow::Context as _;
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+use serde::Serialize;
+use serde_json::json;
+
+/// An error with a code that programs can tell apart: the reason of a refusal, or the type of a
+/// failure.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct CodedError {
+    pub(crate) code: String,
+    pub(crate) message: String,
+}
+
+/// Arguments that are each in order and make no sense together.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct UsageError(pub(crate) String);
+
+/// The code of an error that has none of its own.
+const UNCODED: &str = "failed";
+
+/// Writes to standard output, all of it.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .context("can't write the result")
+}
+
+/// Writes a value as one line of JSON.
+pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
+    let text = serde_json::to_string(value).context("can't write the result as JSON")?;
+    print(&format!("{text}\n"))
+}
+
+/// Says something beside the result. Where nobody can read it, it is lost.
+pub(crate) fn remark(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Says why a command failed.
+pub(crate) fn print_error(error: &anyhow::Error, as_json: bool) {
+    if !as_json {
+        return remark(&format!("error: {error:#}"));
+    }
+    let code = error
+        .chain()
+        .find_map(|cause| cause.downcast_ref::<CodedError>())
+        .map_or(UNCODED, |coded| coded.code.as_str());
+    remark(&json!({"error": {"code": code, "message": format!("{error:#}")}}).to_string());
+}
+
+/// Whether the reader of standard output went away, as `head` does once it has seen enough.
+pub(crate) fn reader_is_gone(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// A table for people, without lines; `numbers` are the columns that are set to the right.
+pub(crate) fn table<const N: usize>(
+    head: [&str; N],
+    numbers: &[usize],
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> String {
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header(head);
+    for row in rows {
+        table.add_row(row.map(|text| Cell::new(shown(&text))));
+    }
+    for column in table.column_iter_mut() {
+        let right = numbers.contains(&column.index);
+        column.set_padding((0, 2));
+        if right {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let lines = table.lines().map(|line| format!("{}\n", line.trim_end()));
+    lines.collect()
+}
+
+/// A text that can't steer a terminal: notes and their names may hold anything, and a model wrote
+/// them.
+pub(crate) fn shown(text: &str) -> String {
+    let shown = |c: char| match c {
+        '\n' | '\t' => c,
+        c if c.is_control() => char::REPLACEMENT_CHARACTER,
+        c => c,
+    };
+    text.chars().map(shown).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_line_up_wide_characters_and_numbers_and_end_no_line_in_blanks() {
+        let rows = [["固.md", "7"], ["a-long-name.md", "1234"]];
+        let rows = rows.map(|row| row.map(str::to_owned));
+        assert_eq!(
+            table(["NOTE", "CHARS"], &[1], rows),
+            "NOTE            CHARS\n固.md               7\na-long-name.md   1234\n"
+        );
+    }
+
+    #[test]
+    fn what_is_shown_cannot_steer_a_terminal() {
+        assert_eq!(
+            shown("a\u{1b}[2J\tb\r\nc\u{9b}"),
+            "a\u{fffd}[2J\tb\u{fffd}\nc\u{fffd}"
+        );
+    }
+
+    #[test]
+    fn a_reader_that_went_away_is_told_from_a_disk_that_is_full() {
+        let of = |kind: io::ErrorKind| anyhow::Error::from(io::Error::from(kind)).context("result");
+        assert!(reader_is_gone(&of(io::ErrorKind::BrokenPipe)));
+        assert!(!reader_is_gone(&of(io::ErrorKind::StorageFull)));
+        assert!(!reader_is_gone(&anyhow::anyhow!("broken pipe")));
+    }
+}
