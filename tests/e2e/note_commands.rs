@@ -540,3 +540,34 @@ async fn a_reader_that_has_seen_enough_is_no_error() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     bed.finish().await;
 }
+
+#[tokio::test]
+async fn an_sqlite_file_keeps_notes_as_well_and_none_is_made_by_looking_into_it() {
+    let bed = Bed::new().await;
+    let file = bed.path("notes.db");
+    let path = file.to_str().expect("a path that is text");
+    let without_database = [("DATABASE_URL", ""), ("NOTEKEEPER_SCHEMA", "")];
+    let whose = ["--namespace", "customers/ada", "--sqlite", path];
+    let note = async |arguments: &[&str]| {
+        let all = [&["note"], arguments, &whose].concat();
+        run(&bed, &all, &without_database).await
+    };
+    for looking in [&["ls"][..], &["cat", "n"], &["search", "tea"], &["rm", "n"]] {
+        assert_failed(&note(looking).await, 1, &["there is no file", path]);
+    }
+    assert!(!file.exists());
+
+    let made = note(&["write", "n", "- likes tea"]).await;
+    assert!(
+        made.stdout.starts_with("created n.md, version "),
+        "{made:?}"
+    );
+    assert_done(&note(&["cat", "n"]).await, "- likes tea\n");
+    assert_done(&note(&["search", "tea"]).await, "n.md\n  - likes tea\n");
+    let listed = note(&["ls"]).await;
+    assert!(listed.stdout.contains("n.md"), "{listed:?}");
+    assert_done(&note(&["rm", "n"]).await, "deleted n.md\n");
+    // Closed in order, it leaves nothing beside it.
+    assert!(!bed.path("notes.db-wal").exists());
+    bed.finish().await;
+}
