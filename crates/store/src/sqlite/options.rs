@@ -58,7 +58,6 @@ impl SqliteOptions {
             .filename(path)
             // Made beforehand, with the right permissions.
             .create_if_missing(false)
-            .busy_timeout(self.busy_timeout)
             // A commit is on the disk before anyone is told: Temporal records the answer and
             // never asks again, so what a power failure takes back would be missing for good.
             // Without it, write-ahead logging syncs only now and then.
@@ -73,5 +72,31 @@ fn invalid(field: &'static str, reason: &str) -> StoreError {
     StoreError::InvalidValue {
         field,
         reason: reason.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::{Connection as _, SqliteConnection};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn every_commit_is_synced() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let options = SqliteOptions::new(directory.path().join("a.db"));
+        let connect_options = options
+            .connect_options(&options.path)
+            .create_if_missing(true);
+        let mut connection = SqliteConnection::connect_with(&connect_options)
+            .await
+            .expect("connect");
+        for (pragma, expected) in [("synchronous", 2), ("fullfsync", 1)] {
+            let found: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(format!("pragma {pragma}")))
+                .fetch_one(&mut connection)
+                .await
+                .expect("a pragma");
+            assert_eq!(found, expected, "{pragma}");
+        }
     }
 }

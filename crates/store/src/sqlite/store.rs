@@ -1,9 +1,13 @@
 //! The store: its connections, and how it is opened.
 
-use std::{fmt, path::PathBuf, time::Duration, time::Instant};
+use std::{
+    fmt,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use sqlx::{
-    Executor as _, Sqlite, SqlitePool,
+    Sqlite, SqlitePool,
     pool::PoolConnection,
     sqlite::{SqliteConnectOptions, SqlitePoolOptions},
 };
@@ -120,20 +124,19 @@ impl SqliteStore {
 fn writer(options: &SqliteOptions, connect_options: SqliteConnectOptions) -> SqlitePool {
     pool(options)
         .max_connections(1)
-        .after_connect(|connection, _| {
-            Box::pin(async move {
-                // The store waits for the lock in its own way.
-                connection.execute("pragma busy_timeout = 0").await?;
-                Ok(())
-            })
-        })
-        .connect_lazy_with(connect_options)
+        // The store waits for the lock in its own way.
+        .connect_lazy_with(connect_options.busy_timeout(Duration::ZERO))
 }
 
 fn readers(options: &SqliteOptions, connect_options: SqliteConnectOptions) -> SqlitePool {
+    let connect_options = connect_options
+        // Readers wait for nobody but who has the whole file for himself. They say so before the
+        // pool could say that it has no connection.
+        .busy_timeout(options.busy_timeout / 2)
+        .pragma("query_only", "on");
     pool(options)
         .max_connections(options.readers_max)
-        .connect_lazy_with(connect_options.pragma("query_only", "on"))
+        .connect_lazy_with(connect_options)
 }
 
 fn pool(options: &SqliteOptions) -> SqlitePoolOptions {

@@ -8,6 +8,14 @@ use tempfile::TempDir;
 
 use crate::database::PATIENCE;
 
+/// Where it can be, it is in memory: thousands of commits each wait for the disk, and another
+/// program can keep a disk busy for long. What processes share, and what outlives them, is the same.
+fn directory() -> TempDir {
+    tempfile::tempdir_in("/dev/shm")
+        .or_else(|_| tempfile::tempdir())
+        .expect("a directory")
+}
+
 /// A file in a directory of its own, which goes with this value.
 #[derive(Debug)]
 pub(crate) struct DatabaseFile {
@@ -18,7 +26,7 @@ pub(crate) struct DatabaseFile {
 impl DatabaseFile {
     /// A place for a file; it isn't made yet.
     pub(crate) fn new() -> Self {
-        let directory = tempfile::tempdir().expect("a directory");
+        let directory = directory();
         let mut options = SqliteOptions::new(directory.path().join("notes.db"));
         // A busy machine is no fault. Tests of time-outs set their own.
         options.busy_timeout = PATIENCE / 2;

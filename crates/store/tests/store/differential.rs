@@ -1,17 +1,24 @@
-//! Random operations on the database and on the specification, side by side.
+//! Random operations on each database and on the specification, side by side.
 
-use std::{collections::HashMap, fmt::Debug};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt::Debug,
+    sync::Arc,
+};
 
 use notekeeper_domain::{
     Edit, MAIN_NOTE, Notebook, Operation, Scope, SearchLimits, SearchQuery, Version,
 };
 use notekeeper_store::{
     EditRequest, Expected, InMemoryStore, MutationError, NoteIndex, NoteStore, NotebookBounds,
-    PostgresStore, Receipt, SnapshotStore, StoreError,
+    Receipt, SnapshotStore, Store, StoreError,
 };
 use rand::{Rng, SeedableRng, rngs::StdRng, seq::IndexedRandom};
 
-use crate::database::{Database, name, operation, scope, seed};
+use crate::{
+    database::{Database, name, operation, scope, seed},
+    database_file::DatabaseFile,
+};
 
 const STEPS: usize = 4_000;
 
@@ -59,17 +66,77 @@ const PIECES: [&str; 26] = [
     "$1",
 ];
 
-struct Twins {
-    postgres: PostgresStore,
-    in_memory: InMemoryStore,
-    /// What each version of one store is called in the other.
+/// A store that must do as the specification does.
+struct Subject {
+    store: Arc<dyn Store>,
+    /// What each version of the specification is called here.
     versions: HashMap<Version, Version>,
+    given_out: HashSet<Version>,
+}
+
+struct Comparison {
+    specification: InMemoryStore,
+    subjects: Vec<Subject>,
     /// Versions that were given out, in terms of the specification.
     known: Vec<Version>,
     random: StdRng,
 }
 
-impl Twins {
+impl Subject {
+    /// The same expectation in the words of this store.
+    fn expected(&self, expected: &Expected) -> Expected {
+        match expected {
+            Expected::Version(version) => {
+                let version = self.versions.get(version).unwrap_or(version);
+                Expected::Version(version.clone())
+            }
+            other => other.clone(),
+        }
+    }
+
+    fn assert_same_version(&mut self, found: &Version, right: &Version) {
+        let kind = self.store.kind();
+        match self.versions.get(right) {
+            Some(known) => assert_eq!(known, found, "{kind}"),
+            None => {
+                assert!(
+                    self.given_out.insert(found.clone()),
+                    "{kind}: {found:?} again"
+                );
+                self.versions.insert(right.clone(), found.clone());
+            }
+        }
+    }
+
+    /// Receipts are equal when they say the same of versions that mean the same.
+    fn assert_same_receipt(
+        &mut self,
+        found: Result<Receipt, MutationError>,
+        right: &Result<Receipt, MutationError>,
+    ) {
+        let kind = self.store.kind();
+        match (found, right) {
+            (Ok(found), Ok(right)) => {
+                match (&found.version, &right.version) {
+                    (Some(found), Some(right)) => self.assert_same_version(found, right),
+                    (None, None) => {}
+                    versions => panic!("{kind}: {versions:?}"),
+                }
+                let same = Receipt {
+                    version: right.version.clone(),
+                    ..found
+                };
+                assert_eq!(same, *right, "{kind}");
+            }
+            (Err(found), Err(right)) => {
+                assert_eq!(found.to_string(), right.to_string(), "{kind}");
+            }
+            (found, right) => panic!("{kind} {found:?}, specification {right:?}"),
+        }
+    }
+}
+
+impl Comparison {
     fn text(&mut self) -> String {
         let pieces = self.random.random_range(0..6);
         (0..pieces)
@@ -96,58 +163,28 @@ impl Twins {
         operation(&format!("op{id}"), fingerprint)
     }
 
-    /// An expectation for each store that means the same.
-    fn expected(&mut self) -> (Expected, Expected) {
+    /// An expectation in terms of the specification.
+    fn expected(&mut self) -> Expected {
         match self.random.random_range(0..10) {
-            0..=4 => (Expected::Any, Expected::Any),
-            5 | 6 => (Expected::Absent, Expected::Absent),
-            7 => {
-                let unknown = Expected::Version(Version::new("unknown"));
-                (unknown.clone(), unknown)
-            }
+            0..=4 => Expected::Any,
+            5 | 6 => Expected::Absent,
+            7 => Expected::Version(Version::new("unknown")),
             _ => match self.known.choose(&mut self.random) {
-                Some(version) => (
-                    Expected::Version(self.versions[version].clone()),
-                    Expected::Version(version.clone()),
-                ),
-                None => (Expected::Any, Expected::Any),
+                Some(version) => Expected::Version(version.clone()),
+                None => Expected::Any,
             },
         }
     }
 
-    /// Receipts are equal when they say the same of versions that mean the same.
-    fn assert_same_receipt(
-        &mut self,
-        postgres: Result<Receipt, MutationError>,
-        in_memory: Result<Receipt, MutationError>,
-    ) {
-        match (postgres, in_memory) {
-            (Ok(postgres), Ok(in_memory)) => {
-                match (&postgres.version, &in_memory.version) {
-                    (Some(there), Some(here)) => self.assert_same_version(there, here),
-                    (None, None) => {}
-                    versions => panic!("{versions:?}"),
-                }
-                let same = Receipt {
-                    version: in_memory.version.clone(),
-                    ..postgres
-                };
-                assert_eq!(same, in_memory);
-            }
-            (Err(postgres), Err(in_memory)) => {
-                assert_eq!(postgres.to_string(), in_memory.to_string());
-            }
-            (postgres, in_memory) => panic!("postgres {postgres:?}, in_memory {in_memory:?}"),
-        }
-    }
-
-    fn assert_same_version(&mut self, postgres: &Version, in_memory: &Version) {
-        match self.versions.get(in_memory) {
-            Some(known) => assert_eq!(known, postgres),
-            None => {
-                self.versions.insert(in_memory.clone(), postgres.clone());
-                self.known.push(in_memory.clone());
-            }
+    /// Notes the version that the specification made.
+    fn learn(&mut self, right: &Result<Receipt, MutationError>) {
+        if let Ok(Receipt {
+            version: Some(version),
+            replayed: false,
+            ..
+        }) = right
+        {
+            self.known.push(version.clone());
         }
     }
 
@@ -167,7 +204,7 @@ impl Twins {
 
     async fn edit(&mut self) {
         let (scope, file, operation) = (self.scope(), name(self.file()), self.operation());
-        let (there, here) = self.expected();
+        let expected = self.expected();
         let content = self.text();
         let edit = if self.random.random_bool(0.6) {
             Edit::Append { content }
@@ -187,87 +224,98 @@ impl Twins {
             note_chars_max,
             expected,
         };
-        let postgres = self
-            .postgres
-            .edit(&scope, &file, &request(there), &operation)
-            .await;
-        let in_memory = self
-            .in_memory
-            .edit(&scope, &file, &request(here), &operation)
-            .await;
-        self.assert_same_receipt(postgres, in_memory);
+        let right = request(expected.clone());
+        let right = self.specification.edit(&scope, &file, &right, &operation);
+        let right = right.await;
+        self.learn(&right);
+        for subject in &mut self.subjects {
+            let request = request(subject.expected(&expected));
+            let found = subject.store.edit(&scope, &file, &request, &operation);
+            let found = found.await;
+            subject.assert_same_receipt(found, &right);
+        }
     }
 
     async fn write(&mut self) {
         let (scope, file, content) = (self.scope(), name(self.file()), self.text());
-        let (there, here) = self.expected();
+        let expected = self.expected();
         let operation = self.random.random_bool(0.5).then(|| self.operation());
         let operation = operation.as_ref();
-        let postgres = self
-            .postgres
-            .write(&scope, &file, &content, &there, operation)
+        let right = self
+            .specification
+            .write(&scope, &file, &content, &expected, operation)
             .await;
-        let in_memory = self
-            .in_memory
-            .write(&scope, &file, &content, &here, operation)
-            .await;
-        self.assert_same_receipt(postgres, in_memory);
+        self.learn(&right);
+        for subject in &mut self.subjects {
+            let expected = subject.expected(&expected);
+            let found = subject
+                .store
+                .write(&scope, &file, &content, &expected, operation)
+                .await;
+            subject.assert_same_receipt(found, &right);
+        }
     }
 
     async fn delete(&mut self) {
         let (scope, file) = (self.scope(), name(self.file()));
-        let (there, here) = self.expected();
+        let expected = self.expected();
         let operation = self.random.random_bool(0.7).then(|| self.operation());
-        let postgres = self
-            .postgres
-            .delete(&scope, &file, &there, operation.as_ref())
+        let operation = operation.as_ref();
+        let right = self
+            .specification
+            .delete(&scope, &file, &expected, operation)
             .await;
-        let in_memory = self
-            .in_memory
-            .delete(&scope, &file, &here, operation.as_ref())
-            .await;
-        self.assert_same_receipt(postgres, in_memory);
+        for subject in &mut self.subjects {
+            let expected = subject.expected(&expected);
+            let found = subject
+                .store
+                .delete(&scope, &file, &expected, operation)
+                .await;
+            subject.assert_same_receipt(found, &right);
+        }
     }
 
     async fn read(&mut self) {
         let (scope, file) = (self.scope(), name(self.file()));
         let chars_max = self.random.random_range(0..40);
-        let postgres = self
-            .postgres
-            .read(&scope, &file, chars_max)
-            .await
-            .expect("read");
-        let in_memory = self
-            .in_memory
-            .read(&scope, &file, chars_max)
-            .await
-            .expect("read");
-        match (postgres, in_memory) {
-            (Some(postgres), Some(mut in_memory)) => {
-                self.assert_same_version(&postgres.version, &in_memory.version);
-                in_memory.version = postgres.version.clone();
-                assert_eq!(postgres, in_memory);
+        let right = self.specification.read(&scope, &file, chars_max).await;
+        let right = right.expect("read");
+        for subject in &mut self.subjects {
+            let found = subject.store.read(&scope, &file, chars_max).await;
+            match (found.expect("read"), right.clone()) {
+                (Some(found), Some(mut right)) => {
+                    subject.assert_same_version(&found.version, &right.version);
+                    right.version = found.version.clone();
+                    assert_eq!(found, right, "{}", subject.store.kind());
+                }
+                (found, right) => assert_eq!(found, right, "{}", subject.store.kind()),
             }
-            (postgres, in_memory) => assert_eq!(postgres, in_memory),
         }
     }
 
     async fn receipt(&mut self) {
         let (scope, operation) = (self.scope(), self.operation());
-        let postgres = self.postgres.receipt(&scope, &operation).await.transpose();
-        let in_memory = self.in_memory.receipt(&scope, &operation).await.transpose();
-        match (postgres, in_memory) {
-            (Some(postgres), Some(in_memory)) => self.assert_same_receipt(postgres, in_memory),
-            (postgres, in_memory) => assert!(postgres.is_none() && in_memory.is_none()),
+        let right = self.specification.receipt(&scope, &operation).await;
+        let right = right.transpose();
+        for subject in &mut self.subjects {
+            let found = subject.store.receipt(&scope, &operation).await;
+            match (found.transpose(), &right) {
+                (Some(found), Some(right)) => subject.assert_same_receipt(found, right),
+                (found, right) => assert!(found.is_none() && right.is_none()),
+            }
         }
     }
 
     async fn names(&mut self) {
         let (scope, names_max) = (self.scope(), self.random.random_range(0..10));
-        same(
-            self.postgres.names(&scope, names_max).await,
-            self.in_memory.names(&scope, names_max).await,
-        );
+        let right = self.specification.names(&scope, names_max).await;
+        for subject in &self.subjects {
+            same(
+                subject,
+                subject.store.names(&scope, names_max).await,
+                &right,
+            );
+        }
     }
 
     async fn notebook(&mut self) {
@@ -276,11 +324,15 @@ impl Twins {
             main_chars_max: self.random.random_range(0..60),
             names_max: self.random.random_range(0..6),
         };
-        let view: Notebook = same(
-            self.postgres.notebook(&scope, bounds).await,
-            self.in_memory.notebook(&scope, bounds).await,
-        );
-        assert!(view.names.len() <= bounds.names_max);
+        let right: Result<Notebook, _> = self.specification.notebook(&scope, bounds).await;
+        for subject in &self.subjects {
+            same(
+                subject,
+                subject.store.notebook(&scope, bounds).await,
+                &right,
+            );
+        }
+        assert!(right.expect("notebook").names.len() <= bounds.names_max);
     }
 
     async fn search(&mut self) {
@@ -297,54 +349,67 @@ impl Twins {
             files_max: self.random.random_range(0..10),
             note_chars_max: self.random.random_range(0..60),
         };
-        same(
-            self.postgres.search(&scope, &query, &limits).await,
-            self.in_memory.search(&scope, &query, &limits).await,
-        );
+        let right = self.specification.search(&scope, &query, &limits).await;
+        for subject in &self.subjects {
+            let found = subject.store.search(&scope, &query, &limits).await;
+            same(subject, found, &right);
+        }
     }
 
     async fn snapshot(&mut self) {
         let (scope, text) = (self.scope(), self.text());
         let digest = format!("d{}", self.random.random_range(0..20));
         if self.random.random_bool(0.5) {
+            let right = self.specification.keep_snapshot(&scope, &digest, &text);
+            let right = right.await;
+            for subject in &self.subjects {
+                let found = subject.store.keep_snapshot(&scope, &digest, &text).await;
+                same(subject, found, &right);
+            }
+        }
+        let right = self.specification.snapshot(&scope, &digest).await;
+        for subject in &self.subjects {
             same(
-                self.postgres.keep_snapshot(&scope, &digest, &text).await,
-                self.in_memory.keep_snapshot(&scope, &digest, &text).await,
+                subject,
+                subject.store.snapshot(&scope, &digest).await,
+                &right,
             );
         }
-        same(
-            self.postgres.snapshot(&scope, &digest).await,
-            self.in_memory.snapshot(&scope, &digest).await,
-        );
     }
 }
 
 #[track_caller]
 fn same<T: Debug + PartialEq>(
-    postgres: Result<T, StoreError>,
-    in_memory: Result<T, StoreError>,
-) -> T {
-    let (postgres, in_memory) = (postgres.expect("postgres"), in_memory.expect("in_memory"));
-    assert_eq!(
-        postgres, in_memory,
-        "postgres on the left, in_memory on the right"
-    );
-    postgres
+    subject: &Subject,
+    found: Result<T, StoreError>,
+    right: &Result<T, StoreError>,
+) {
+    let found = found.expect("the store answers");
+    let right = right.as_ref().expect("the specification answers");
+    assert_eq!(found, *right, "{} on the left", subject.store.kind());
 }
 
 #[tokio::test]
-async fn random_operations_come_out_the_same_on_postgres_and_in_memory() {
+async fn random_operations_come_out_the_same_on_every_store() {
     let database = Database::migrated().await;
-    let mut twins = Twins {
-        postgres: database.store_of(1),
-        in_memory: InMemoryStore::default(),
+    let file = DatabaseFile::new();
+    let stores: [Arc<dyn Store>; 2] =
+        [Arc::new(database.store_of(1)), Arc::new(file.store().await)];
+    let subjects = stores.map(|store| Subject {
+        store,
         versions: HashMap::new(),
+        given_out: HashSet::new(),
+    });
+    let mut comparison = Comparison {
+        specification: InMemoryStore::default(),
+        subjects: subjects.into(),
         known: Vec::new(),
         random: StdRng::seed_from_u64(seed()),
     };
     for _ in 0..STEPS {
-        twins.step().await;
+        comparison.step().await;
     }
     // The run was worth something: it made versions enough.
-    assert!(twins.known.len() > 500, "{} versions", twins.known.len());
+    let versions = comparison.known.len();
+    assert!(versions > 500, "{versions} versions");
 }

@@ -1,13 +1,20 @@
 //! Tests of the stores. `DATABASE_URL` must name a PostgreSQL database in which schemas may be
-//! created; each test has one of its own and drops it at its end.
+//! created; each test has one of its own and drops it at its end. Those of SQLite alone need
+//! nothing.
 
+mod child;
 mod concurrency;
 mod conformance;
 mod database;
 mod database_file;
 mod differential;
 mod faults;
+mod load;
 mod migrations;
 mod plans;
 mod proxy;
 mod round_trips;
+mod sqlite_files;
+mod sqlite_processes;
+mod sqlite_sharing;
+mod twins;

@@ -1,0 +1,96 @@
+//! The two databases have the same statements and migrations; where they differ they say why.
+
+use std::{collections::BTreeMap, path::Path};
+
+use sqlx::{AssertSqlSafe, Connection as _, Row as _, SqliteConnection};
+
+use crate::database_file::DatabaseFile;
+
+/// Files of a directory of this crate, by name.
+fn files(directory: &str) -> BTreeMap<String, String> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join(directory);
+    let entries = std::fs::read_dir(directory).expect("the files are there");
+    entries
+        .map(|entry| entry.expect("readable").path())
+        .map(|path| {
+            let name = path.file_name().expect("a name").to_string_lossy();
+            (
+                name.into_owned(),
+                std::fs::read_to_string(&path).expect("readable"),
+            )
+        })
+        .collect()
+}
+
+fn assert_twins(postgres: &str, sqlite: &str) {
+    let (postgres, sqlite) = (files(postgres), files(sqlite));
+    assert!(postgres.keys().eq(sqlite.keys()));
+    assert!(!sqlite.is_empty());
+    for (name, text) in &sqlite {
+        let says_why = text.contains("Differs because") || text.contains("Differs from its twin");
+        assert_eq!(
+            *text != postgres[name],
+            says_why,
+            "`{name}` says why it differs, if it does"
+        );
+    }
+}
+
+#[test]
+fn statements_have_twins_and_say_why_they_differ() {
+    assert_twins("src/postgres/sql", "src/sqlite/sql");
+}
+
+#[test]
+fn migrations_have_twins_and_say_why_they_differ() {
+    assert_twins("../../migrations/postgres", "../../migrations/sqlite");
+}
+
+/// The statements of a file, without its comments.
+fn statements(text: &str) -> Vec<String> {
+    let code = |line: &'_ str| line.split("--").next().unwrap_or_default().to_owned();
+    let text: Vec<String> = text.lines().map(code).collect();
+    let statements = text.join("\n");
+    let statements = statements.split(';').map(str::trim);
+    let statements = statements.filter(|statement| !statement.is_empty());
+    statements.map(str::to_owned).collect()
+}
+
+/// How SQLite goes about a statement, step by step.
+async fn steps(connection: &mut SqliteConnection, statement: &str) -> Vec<String> {
+    let explain = AssertSqlSafe(format!("explain query plan {statement}"));
+    let rows = sqlx::query(explain).fetch_all(connection).await;
+    let rows = rows.unwrap_or_else(|error| panic!("{error}: {statement}"));
+    rows.iter().map(|row| row.get("detail")).collect()
+}
+
+/// Explaining a statement prepares it as well.
+#[tokio::test]
+async fn every_statement_of_sqlite_is_a_range_of_an_index() {
+    let file = DatabaseFile::new();
+    file.store().await.close().await;
+    let mut connection = file.connection().await;
+    let mut searches = 0;
+    for (name, text) in files("src/sqlite/sql") {
+        for statement in statements(&text) {
+            if name == "lock_note.sql" {
+                // There is no plan of it.
+                continue;
+            }
+            for step in steps(&mut connection, &statement).await {
+                let mut words = step.split(' ');
+                match (words.next(), words.next()) {
+                    (Some("SEARCH"), _) if step.contains("(scope=?") => searches += 1,
+                    // One row, or what another step found.
+                    (Some("SCAN"), Some("CONSTANT" | "always" | "note_versions" | "other")) => {}
+                    (Some("SCAN"), Some(step)) if step.starts_with("(subquery") => {}
+                    (Some("SCAN" | "SEARCH"), Some("notekeeper_migrations")) => {}
+                    (Some("SCAN" | "SEARCH"), _) => panic!("{name}: {step}"),
+                    _ => {}
+                }
+            }
+        }
+    }
+    assert!(searches >= 15, "{searches} searches");
+    connection.close().await.expect("close");
+}
