@@ -4,6 +4,7 @@
 mod support;
 
 mod admission;
+mod config_check;
 mod continuation;
 mod conversation;
 mod dev;

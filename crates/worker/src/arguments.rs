@@ -59,6 +59,7 @@ pub(crate) struct TemporalArgs {
 
 /// Which queues a worker serves, and their names.
 #[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Worker")]
 pub(crate) struct QueueArgs {
     /// Which queues to serve; both where none is given.
     #[arg(
@@ -81,6 +82,7 @@ pub(crate) struct QueueArgs {
 
 /// Which model a worker asks.
 #[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
     /// JSON file with the turns of the scripted model; it becomes the model `default`.
     #[arg(long, env = "NOTEKEEPER_SCRIPT", value_name = "FILE")]

@@ -1,18 +1,30 @@
 //! The command line.
 
+#[cfg(test)]
+mod tests;
+
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
 use crate::{
     commands::{
-        self, demo::DemoArgs, dev::DevArgs, guarded::GuardedArgs, migrate::MigrateArgs,
-        note::NoteArgs, replay::ReplayArgs, worker::WorkerArgs,
+        self, completions::CompletionsArgs, config::ConfigArgs, demo::DemoArgs, dev::DevArgs,
+        guarded::GuardedArgs, migrate::MigrateArgs, note::NoteArgs, replay::ReplayArgs,
+        worker::WorkerArgs,
     },
     exit::{self, Exit},
     output::{UsageError, print_error, reader_is_gone},
     telemetry,
 };
+
+/// What to begin with.
+const EXAMPLES: &str = "\
+Examples:
+  notekeeper dev
+  notekeeper worker --config notekeeper.toml
+  notekeeper note write MEMORY '- likes tea' --namespace customers/ada --sqlite notes.db
+  notekeeper help note write";
 
 /// Durable memory for AI agents, as a Temporal activity worker.
 ///
@@ -22,11 +34,18 @@ use crate::{
     name = "notekeeper",
     version,
     arg_required_else_help = true,
-    after_help = exit::HELP
+    max_term_width = 100,
+    after_help = format!("{EXAMPLES}\n\n{}", exit::HELP)
 )]
 pub struct Cli {
     /// TOML file with settings; an unknown key in it is an error.
-    #[arg(long, global = true, env = "NOTEKEEPER_CONFIG", value_name = "FILE")]
+    #[arg(
+        long,
+        global = true,
+        env = "NOTEKEEPER_CONFIG",
+        value_name = "FILE",
+        help_heading = "General"
+    )]
     pub(crate) config: Option<PathBuf>,
 
     /// What is logged to standard error: `error`, `warn`, `info`, `debug`, or directives such as
@@ -36,7 +55,8 @@ pub struct Cli {
         global = true,
         env = "NOTEKEEPER_LOG",
         default_value = "info",
-        value_name = "FILTER"
+        value_name = "FILTER",
+        help_heading = "General"
     )]
     pub(crate) log: String,
 
@@ -50,13 +70,16 @@ pub(crate) enum Command {
     Dev(DevArgs),
     /// Run a worker: activities for callers in any language, and the workflows.
     Worker(WorkerArgs),
-    /// Bring the schema of every configured PostgreSQL store up to date. SQLite files need none:
-    /// they are migrated whenever they are opened.
+    /// Bring the schema of every configured PostgreSQL store up to date.
     Migrate(MigrateArgs),
     /// Replay recorded histories, with no server and no store.
     Replay(ReplayArgs),
-    /// Read and change notes from the terminal.
+    /// Read and change notes from the terminal, in a store or through a worker.
     Note(NoteArgs),
+    /// Check the settings.
+    Config(ConfigArgs),
+    /// Print a script that lets a shell complete this program's arguments.
+    Completions(CompletionsArgs),
     /// Run a short demonstration against a Temporal server and a PostgreSQL database.
     Demo(DemoArgs),
     /// Become a server that ends with this program; for itself.
@@ -69,11 +92,13 @@ impl Command {
     fn json(&self) -> bool {
         match self {
             Self::Note(args) => args.json(),
+            Self::Config(args) => args.json(),
+            Self::Migrate(args) => args.output.json,
             Self::Dev(_)
             | Self::Worker(_)
-            | Self::Migrate(_)
             | Self::Replay(_)
             | Self::Demo(_)
+            | Self::Completions(_)
             | Self::Guarded(_) => false,
         }
     }
@@ -105,6 +130,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Migrate(args) => commands::migrate::run(config, args),
         Command::Replay(args) => commands::replay::run(args),
         Command::Note(args) => commands::note::run(config, args),
+        Command::Config(args) => commands::config::run(config, args),
+        Command::Completions(args) => commands::completions::run(args),
         Command::Demo(args) => commands::demo::run(config, args),
         Command::Guarded(args) => commands::guarded::run(args),
     }

@@ -1,5 +1,7 @@
 //! One module for each subcommand; each has its arguments and `run`.
 
+pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod dev;
 pub(crate) mod guarded;

@@ -1,7 +1,9 @@
 //! Settings: what flags, environment and file come to.
 
+pub(crate) mod given;
 mod models;
 mod parse;
+mod resolved;
 mod stores;
 mod worker;
 
@@ -13,7 +15,9 @@ use serde::Deserialize;
 use crate::arguments::TemporalArgs;
 
 pub(crate) use self::{
+    given::Given,
     models::ModelSection,
+    resolved::{Setting, settings},
     stores::StoreConfig,
     worker::{Queue, WorkerConfig},
 };

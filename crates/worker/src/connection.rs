@@ -3,6 +3,7 @@
 use std::{future::Future, time::Duration};
 
 use anyhow::{anyhow, bail};
+use serde_json::{Value, json};
 use temporalio_client::{
     Client, ClientOptions, Connection, ConnectionOptions, NamespacedClient as _, Url,
     grpc::WorkflowService,
@@ -22,6 +23,9 @@ const BACKOFF_MAX: Duration = Duration::from_secs(30);
 
 /// Longest time of one attempt to reach the server, its first answer included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The address that is meant where none is given.
+const ADDRESS_DEFAULT: &str = "http://localhost:7233/";
 
 /// Port of Temporal's front end.
 const PORT: u16 = 7233;
@@ -95,6 +99,35 @@ impl TemporalTarget {
         &self.connection.target
     }
 
+    /// The Temporal namespace.
+    pub(crate) fn namespace(&self) -> &str {
+        &self.client.namespace
+    }
+
+    /// What can be told of it, by keys as in the configuration file, each with whether it is as it
+    /// would be without any setting.
+    pub(crate) fn settings(&self) -> Vec<(&'static str, Value, bool)> {
+        let address = self.connection.target.as_str();
+        let tls = self.connection.tls_options.is_some();
+        let mut settings = vec![
+            (
+                "temporal.address",
+                json!(address),
+                address == ADDRESS_DEFAULT,
+            ),
+            (
+                "temporal.namespace",
+                json!(self.namespace()),
+                self.namespace() == "default",
+            ),
+            ("temporal.tls", json!(tls), !tls),
+        ];
+        if self.connection.api_key.is_some() {
+            settings.push(("temporal.api_key", json!("set"), false));
+        }
+        settings
+    }
+
     /// Connects once.
     pub(crate) async fn connect(&self) -> anyhow::Result<Client> {
         // The time-out of the connection doesn't cover the server's first answer.
@@ -132,6 +165,25 @@ fn with_port(address: &str) -> anyhow::Result<String> {
 /// Fails where the server is sure that the client's Temporal namespace doesn't exist. Workers would
 /// say so as well, after they said that they are up. Anything else is left to them.
 pub(crate) async fn check_namespace(client: &Client) -> anyhow::Result<()> {
+    match describe_namespace(client).await {
+        Err(NamespaceError::Missing(error)) => Err(error),
+        Ok(()) | Err(NamespaceError::Unknown(_)) => Ok(()),
+    }
+}
+
+/// Why a Temporal namespace can't be described.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NamespaceError {
+    /// The server is sure that there is none.
+    #[error(transparent)]
+    Missing(anyhow::Error),
+    /// The server doesn't say.
+    #[error(transparent)]
+    Unknown(anyhow::Error),
+}
+
+/// Asks the server about the client's Temporal namespace.
+pub(crate) async fn describe_namespace(client: &Client) -> Result<(), NamespaceError> {
     let namespace = client.namespace();
     let request = DescribeNamespaceRequest {
         namespace: namespace.clone(),
@@ -140,11 +192,20 @@ pub(crate) async fn check_namespace(client: &Client) -> anyhow::Result<()> {
     let mut client = client.clone();
     let described = WorkflowService::describe_namespace(&mut client, request.into_request());
     match tokio::time::timeout(CONNECT_TIMEOUT, described).await {
-        Ok(Err(status)) if status.code() == Code::NotFound => bail!(
-            "Temporal has no namespace `{namespace}`; set TEMPORAL_NAMESPACE, or create it with \
-             `temporal operator namespace create`"
-        ),
-        _ => Ok(()),
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(status)) if status.code() == Code::NotFound => {
+            Err(NamespaceError::Missing(anyhow!(
+                "Temporal has no namespace `{namespace}`; set TEMPORAL_NAMESPACE, or create it with \
+                 `temporal operator namespace create`"
+            )))
+        }
+        Ok(Err(status)) => Err(NamespaceError::Unknown(anyhow!(
+            "the Temporal namespace `{namespace}` can't be looked at: {}",
+            status.message()
+        ))),
+        Err(_) => Err(NamespaceError::Unknown(anyhow!(
+            "no answer about the Temporal namespace within {CONNECT_TIMEOUT:?}"
+        ))),
     }
 }
 

@@ -26,6 +26,13 @@ use crate::{
 use self::{notes::Notes, report::Report, stage::Stage};
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+It kills a worker at a fault point, which release builds don't have: `make demo` builds one that has
+them, and starts the servers. The exit code is 1 where something isn't as it should be.
+
+Examples:
+  make demo NOTES=~/notes
+  notekeeper demo --database-url postgres://localhost/app --notes ~/notes")]
 pub(crate) struct DemoArgs {
     /// URL of a PostgreSQL database, in which the demonstration makes a schema of its own and drops
     /// it afterwards.

@@ -28,6 +28,11 @@ use super::worker::{self, Opened};
 const UI_PORT_DISTANCE: u16 = 1_000;
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  notekeeper dev
+  notekeeper dev --data ~/notes --script turns.json
+  notekeeper dev --ephemeral --port 0 --no-ui")]
 pub(crate) struct DevArgs {
     /// Directory that keeps the notes and the server's state, so that everything goes on after a
     /// stop; made where there is none.

@@ -1,62 +1,124 @@
 //! `notekeeper migrate`: bring the PostgreSQL schema up to date.
 
-use std::{io::Write as _, path::Path, process::ExitCode};
+use std::{path::Path, process::ExitCode};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
 use notekeeper_store::PostgresOptions;
+use serde::Serialize;
 
 use crate::{
-    arguments::DatabaseArgs,
+    arguments::{DatabaseArgs, OutputArgs},
     config::{File, StoreConfig},
+    exit::Exit,
+    output::{print, print_json},
     wiring::database,
 };
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Stores are migrated one after the other; workers of the release before may go on meanwhile. A schema
+is made where it is missing. SQLite files need none of this: they are migrated when they are opened.
+
+Examples:
+  notekeeper migrate --database-url postgres://localhost/app
+  notekeeper migrate --config notekeeper.toml --json")]
 pub(crate) struct MigrateArgs {
     #[command(flatten)]
     pub(crate) database: DatabaseArgs,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// What became of all stores that are databases.
+#[derive(Serialize)]
+struct Migrated {
+    stores: Vec<MigratedStore>,
+}
+
+/// What became of one store.
+#[derive(Serialize)]
+struct MigratedStore {
+    store: String,
+    kind: &'static str,
+    /// Newest migration that the database had; null of an SQLite file, which nobody looked into.
+    before: Option<i64>,
+    applied: Vec<AppliedMigration>,
+}
+
+#[derive(Serialize)]
+struct AppliedMigration {
+    number: i64,
+    name: String,
 }
 
 pub(crate) fn run(config: Option<&Path>, args: MigrateArgs) -> anyhow::Result<ExitCode> {
-    let stores = File::read(config)?.stores(&args.database)?;
+    let configs = File::read(config)?.stores(&args.database)?;
     super::block_on(async {
-        let mut kept = 0;
-        for (name, config) in &stores {
-            match config {
+        let mut stores = Vec::new();
+        for (name, config) in &configs {
+            let migrated = match config {
                 StoreConfig::Postgres(options) => migrate(name, options).await?,
-                StoreConfig::Sqlite(_) => writeln!(
-                    std::io::stdout(),
-                    "store `{name}`: nothing to do; an SQLite file is migrated whenever it is opened"
-                )?,
+                StoreConfig::Sqlite(_) => MigratedStore {
+                    store: name.clone(),
+                    kind: "sqlite",
+                    before: None,
+                    applied: Vec::new(),
+                },
                 StoreConfig::InMemory => continue,
+            };
+            // At once: a later store may fail.
+            if !args.output.json {
+                print(&said(&migrated))?;
             }
-            kept += 1;
+            stores.push(migrated);
         }
-        if kept == 0 {
+        if stores.is_empty() {
             bail!("no configured store is a database; there is nothing to migrate");
         }
-        Ok(ExitCode::SUCCESS)
+        if args.output.json {
+            print_json(&Migrated { stores })?;
+        }
+        Ok(Exit::Done.into())
     })
 }
 
-async fn migrate(name: &str, options: &PostgresOptions) -> anyhow::Result<()> {
+async fn migrate(name: &str, options: &PostgresOptions) -> anyhow::Result<MigratedStore> {
     let database = database(name, options)?;
     let report = database
         .migrate()
         .await
         .with_context(|| format!("store `{name}`"))?;
-    let mut out = std::io::stdout();
-    if report.applied.is_empty() {
-        writeln!(
-            out,
-            "store `{name}`: up to date at migration {}",
-            report.before
-        )?;
-    }
-    for (number, migration) in report.applied {
-        writeln!(out, "store `{name}`: applied {number} {migration}")?;
-    }
     database.close().await;
-    Ok(())
+    let applied = report.applied.into_iter();
+    Ok(MigratedStore {
+        store: name.to_owned(),
+        kind: "postgres",
+        before: Some(report.before),
+        applied: applied
+            .map(|(number, name)| AppliedMigration { number, name })
+            .collect(),
+    })
+}
+
+fn said(migrated: &MigratedStore) -> String {
+    let store = &migrated.store;
+    match migrated.before {
+        None => format!(
+            "store `{store}`: nothing to do; an SQLite file is migrated whenever it is opened\n"
+        ),
+        Some(before) if migrated.applied.is_empty() => {
+            format!("store `{store}`: up to date at migration {before}\n")
+        }
+        Some(_) => {
+            let lines = migrated.applied.iter().map(|migration| {
+                format!(
+                    "store `{store}`: applied {} {}\n",
+                    migration.number, migration.name
+                )
+            });
+            lines.collect()
+        }
+    }
 }

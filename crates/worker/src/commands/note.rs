@@ -27,6 +27,14 @@ use crate::{
 use self::access::{Access, Purpose, with_notes};
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+The store is named as for a worker: --sqlite, --database-url, their variables, or --config. With
+`--via temporal` a running worker does the work, and no store is needed here.
+
+Examples:
+  notekeeper note write MEMORY '- likes tea' --namespace customers/ada --sqlite notes.db
+  notekeeper note cat MEMORY --namespace customers/ada --sqlite notes.db
+  notekeeper note ls --namespace customers/ada --via temporal")]
 pub(crate) struct NoteArgs {
     #[command(subcommand)]
     pub(crate) command: NoteCommand,

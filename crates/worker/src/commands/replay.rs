@@ -14,6 +14,9 @@ use crate::histories::{
 };
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  notekeeper replay tests/replay/histories/agent_workflow")]
 pub(crate) struct ReplayArgs {
     /// History files (the SDK's JSON or protobuf binary), or directories of them.
     #[arg(required = true, value_name = "FILE|DIR")]

@@ -32,6 +32,14 @@ const POLL_SHUTDOWN_WAIT: (&str, &str) = ("TEMPORAL_POLL_SHUTDOWN_INTERRUPT_WAIT
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(300);
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+SIGTERM or SIGINT stops polling and lets activities in hand end (exit code 0); a second one ends the
+process at once (130). While a server is away, the worker says so and tries again.
+
+Examples:
+  notekeeper worker --sqlite notes.db
+  notekeeper worker --database-url postgres://localhost/app --queues memory
+  notekeeper worker --config notekeeper.toml --temporal-address temporal.internal:7233")]
 pub(crate) struct WorkerArgs {
     #[command(flatten)]
     pub(crate) database: DatabaseArgs,

@@ -39,6 +39,16 @@ pub(crate) enum Queue {
     Workflows,
 }
 
+impl Queue {
+    /// As flags and the file name it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Workflows => "workflows",
+        }
+    }
+}
+
 /// All that a worker needs.
 #[derive(Debug)]
 pub(crate) struct WorkerConfig {

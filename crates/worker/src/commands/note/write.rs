@@ -30,7 +30,7 @@ Examples:
   notekeeper note write MEMORY '- likes tea' --namespace customers/ada
   notekeeper note write MEMORY coffee --replace tea --namespace customers/ada
   notekeeper note write plans --file plans.md --whole --namespace customers/ada
-  git log -1 --format=%s | notekeeper note write log --namespace team --operation-id \"$(git rev-parse HEAD)\"")]
+  uptime | notekeeper note write log --namespace team --operation-id \"$(date +%F)\"")]
 pub(crate) struct WriteArgs {
     /// Name of the note; `.md` is added where it is missing.
     #[arg(value_name = "NAME")]

@@ -1,0 +1,211 @@
+//! `notekeeper config check`: read the settings as a worker does, and try what they name.
+
+use std::{collections::BTreeMap, path::Path, process::ExitCode, time::Duration};
+
+use anyhow::{Context as _, anyhow};
+use clap::{Args, CommandFactory as _};
+use notekeeper_store::{SqliteOptions, SqliteStore};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    arguments::OutputArgs,
+    cli::Cli,
+    commands::worker::WorkerArgs,
+    config::{File, Given, Setting, StoreConfig, given, settings},
+    connection::{TemporalTarget, describe_namespace},
+    exit::Exit,
+    output::{print, print_json, table},
+    wiring::{database, open_models},
+};
+
+/// Longest wait for one store. A store that can't be reached says so in less.
+const STORE_TIMEOUT: Duration = Duration::from_secs(15);
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Takes what `notekeeper worker` takes, and reads the same variables and file. Passwords are hidden.
+The exit code is 1 where a setting can't be used, or with --connect where anything can't be reached.
+
+Examples:
+  notekeeper config check
+  notekeeper config check --config notekeeper.toml --connect
+  notekeeper config check --sqlite notes.db --json | jq '.settings[] | .key'")]
+pub(crate) struct CheckArgs {
+    /// Also reach each store and Temporal, once, and say what is wrong. Notes and workflows are left
+    /// alone.
+    #[arg(long)]
+    connect: bool,
+
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+
+    #[command(flatten)]
+    worker: WorkerArgs,
+}
+
+/// What was found out.
+#[derive(Serialize)]
+struct Report {
+    ok: bool,
+    settings: Vec<Row>,
+    /// What was reached; empty without `--connect`.
+    checks: Vec<Check>,
+}
+
+/// A setting, as it is printed.
+#[derive(Serialize)]
+struct Row {
+    key: String,
+    value: Value,
+    source: String,
+}
+
+/// One thing that was reached, or not.
+#[derive(Serialize)]
+struct Check {
+    what: String,
+    ok: bool,
+    message: String,
+}
+
+impl Check {
+    fn of(what: String, result: anyhow::Result<String>) -> Self {
+        let ok = result.is_ok();
+        let message = result.unwrap_or_else(|error| format!("{error:#}"));
+        Self { what, ok, message }
+    }
+}
+
+pub(super) fn run(path: Option<&Path>, args: CheckArgs) -> anyhow::Result<ExitCode> {
+    let config = File::read(path)?.worker(&args.worker)?;
+    let target = TemporalTarget::resolve(&config.temporal)?;
+    open_models(&config.models)?;
+    let settings = settings(&config, &target, &arguments(), &given::of_file(path)?);
+    super::super::block_on(async {
+        let checks = match args.connect {
+            true => reached(&config.stores, &target).await,
+            false => Vec::new(),
+        };
+        let report = Report {
+            ok: checks.iter().all(|check| check.ok),
+            settings: settings.into_iter().map(row).collect(),
+            checks,
+        };
+        if args.output.json {
+            print_json(&report)?;
+        } else {
+            print(&rendered(&report))?;
+        }
+        Ok(if report.ok { Exit::Done } else { Exit::Failed }.into())
+    })
+}
+
+/// What was given on the command line and in the environment. It is read once more, because parsed
+/// arguments no longer say where they come from.
+fn arguments() -> BTreeMap<String, Given> {
+    let mut root = Cli::command();
+    root.build();
+    let matches = root.clone().get_matches();
+    let (mut command, mut matches) = (&root, &matches);
+    while let Some((name, inner)) = matches.subcommand()
+        && let Some(found) = command.find_subcommand(name)
+    {
+        (command, matches) = (found, inner);
+    }
+    let mut given = given::of_arguments(command, matches);
+    // How this command prints is no setting of a worker.
+    for own in ["connect", "json"] {
+        given.remove(own);
+    }
+    given
+}
+
+fn row(setting: Setting) -> Row {
+    Row {
+        key: setting.key,
+        value: setting.value,
+        source: setting.source.to_string(),
+    }
+}
+
+/// Reaches everything, one after the other.
+async fn reached(stores: &BTreeMap<String, StoreConfig>, target: &TemporalTarget) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for (name, config) in stores {
+        let reached = tokio::time::timeout(STORE_TIMEOUT, store(name, config)).await;
+        let result = reached.unwrap_or_else(|_| Err(anyhow!("no answer within {STORE_TIMEOUT:?}")));
+        checks.push(Check::of(format!("store `{name}`"), result));
+    }
+    let what = format!("Temporal at {}", target.address());
+    checks.push(Check::of(what, temporal(target).await));
+    checks
+}
+
+async fn store(name: &str, config: &StoreConfig) -> anyhow::Result<String> {
+    match config {
+        StoreConfig::Postgres(options) => {
+            let database = database(name, options)?;
+            let checked = database.check().await;
+            database.close().await;
+            checked?;
+            Ok("reached, migrated".to_owned())
+        }
+        StoreConfig::Sqlite(options) => file(options).await,
+        StoreConfig::InMemory => Ok("in the worker's memory: ends with it".to_owned()),
+    }
+}
+
+/// A file is opened as a worker opens it, but not made.
+async fn file(options: &SqliteOptions) -> anyhow::Result<String> {
+    if options.path.exists() {
+        let opened = SqliteStore::open(options).await?;
+        opened.close().await;
+        return Ok("opened, migrated".to_owned());
+    }
+    let directory = options.path.parent().filter(|path| *path != Path::new(""));
+    let directory = directory.unwrap_or(Path::new("."));
+    let found = std::fs::metadata(directory)
+        .with_context(|| format!("the directory `{}` can't be used", directory.display()))?;
+    if !found.is_dir() {
+        return Err(anyhow!("`{}` is no directory", directory.display()));
+    }
+    Ok("not there yet: the first worker makes it".to_owned())
+}
+
+async fn temporal(target: &TemporalTarget) -> anyhow::Result<String> {
+    let client = target.connect().await?;
+    describe_namespace(&client).await?;
+    Ok(format!(
+        "reached, Temporal namespace `{}`",
+        target.namespace()
+    ))
+}
+
+fn rendered(report: &Report) -> String {
+    let settings = report
+        .settings
+        .iter()
+        .map(|row| [row.key.clone(), as_text(&row.value), row.source.clone()]);
+    let mut text = table(["SETTING", "VALUE", "FROM"], &[], settings);
+    if !report.checks.is_empty() {
+        let checks = report.checks.iter().map(|check| {
+            let ok = if check.ok { "ok" } else { "failed" };
+            [check.what.clone(), ok.to_owned(), check.message.clone()]
+        });
+        text.push('\n');
+        text.push_str(&table(["CHECK", "RESULT", ""], &[], checks));
+    }
+    text
+}
+
+fn as_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(values) => {
+            let values: Vec<_> = values.iter().map(as_text).collect();
+            values.join(",")
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,183 @@
+//! Settings as they were given, and where: on the command line, in the environment, in the file.
+
+use std::{collections::BTreeMap, fmt, path::Path};
+
+use clap::{ArgMatches, Command, parser::ValueSource};
+use serde_json::Value;
+use temporalio_client::Url;
+
+/// Where a setting comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// This flag.
+    Flag(String),
+    /// This variable.
+    Variable(String),
+    /// The configuration file.
+    File,
+    /// Settings of Temporal's own tools.
+    Temporal,
+    /// Nowhere: nobody gave it.
+    Default,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(name) | Self::Variable(name) => f.write_str(name),
+            Self::File => f.write_str("file"),
+            Self::Temporal => f.write_str("temporal"),
+            Self::Default => f.write_str("default"),
+        }
+    }
+}
+
+/// A setting that somebody gave.
+#[derive(Debug, Clone)]
+pub(crate) struct Given {
+    pub(crate) value: Value,
+    pub(crate) source: Source,
+}
+
+/// Values of flags and variables, by the ids of their arguments.
+pub(crate) fn of_arguments(command: &Command, matches: &ArgMatches) -> BTreeMap<String, Given> {
+    let mut given = BTreeMap::new();
+    for argument in command.get_arguments() {
+        let id = argument.get_id().as_str();
+        let source = match matches.value_source(id) {
+            Some(ValueSource::CommandLine) => {
+                Source::Flag(format!("--{}", argument.get_long().unwrap_or(id)))
+            }
+            Some(ValueSource::EnvVariable) => {
+                let name = argument.get_env().unwrap_or_default();
+                Source::Variable(name.to_string_lossy().into_owned())
+            }
+            _ => continue,
+        };
+        let values = matches.get_raw(id).into_iter().flatten();
+        let values: Vec<_> = values.map(|value| value.to_string_lossy()).collect();
+        let value = safe(id, &Value::from(values.join(",")));
+        given.insert(id.to_owned(), Given { value, source });
+    }
+    given
+}
+
+/// Values of the file, by their keys with dots between.
+pub(crate) fn of_file(path: Option<&Path>) -> anyhow::Result<BTreeMap<String, Given>> {
+    let mut given = BTreeMap::new();
+    if let Some(path) = path {
+        // It was read before, so that what is wrong in it has been said with more care.
+        let table: toml::Table = toml::from_str(&std::fs::read_to_string(path)?)?;
+        flatten("", &toml::Value::Table(table), &mut given);
+    }
+    Ok(given)
+}
+
+fn flatten(key: &str, value: &toml::Value, given: &mut BTreeMap<String, Given>) {
+    if let toml::Value::Table(table) = value {
+        for (name, value) in table {
+            let key = match key {
+                "" => name.clone(),
+                key => format!("{key}.{name}"),
+            };
+            flatten(&key, value, given);
+        }
+        return;
+    }
+    let value = serde_json::to_value(value).unwrap_or_default();
+    let value = safe(key, &value);
+    let source = Source::File;
+    given.insert(key.to_owned(), Given { value, source });
+}
+
+/// The value without what nobody else should read.
+pub(crate) fn safe(key: &str, value: &Value) -> Value {
+    let name = key.rsplit('.').next().unwrap_or(key);
+    let secret = ["password", "secret", "token", "key"]
+        .iter()
+        .any(|word| name == *word || name.ends_with(&format!("_{word}")));
+    match value {
+        _ if secret => Value::from(HIDDEN),
+        Value::String(text) if text.contains("://") || name.ends_with("url") => {
+            Value::from(safe_url(text))
+        }
+        value => value.clone(),
+    }
+}
+
+const HIDDEN: &str = "***";
+
+/// Parameters of a URL that are no secret.
+const OPEN_PARAMETERS: [&str; 6] = [
+    "host",
+    "port",
+    "user",
+    "dbname",
+    "sslmode",
+    "application_name",
+];
+
+/// A URL whose password and parameters of unknown meaning are hidden.
+fn safe_url(text: &str) -> String {
+    let Ok(mut url) = Url::parse(text) else {
+        return HIDDEN.to_owned();
+    };
+    if url.password().is_some() && url.set_password(Some(HIDDEN)).is_err() {
+        return HIDDEN.to_owned();
+    }
+    let parameters: Vec<(String, String)> = url
+        .query_pairs()
+        .map(|(name, value)| {
+            let open = OPEN_PARAMETERS.contains(&&*name);
+            let value = if open {
+                value.into_owned()
+            } else {
+                HIDDEN.to_owned()
+            };
+            (name.into_owned(), value)
+        })
+        .collect();
+    if parameters.is_empty() {
+        return url.to_string();
+    }
+    url.query_pairs_mut().clear().extend_pairs(parameters);
+    url.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_secret_of_a_url_is_shown_and_what_helps_is() {
+        let cases = [
+            (
+                "postgres://app:hunter2@db:5432/app?sslmode=require&pasword=hunter2",
+                "postgres://app:***@db:5432/app?sslmode=require&pasword=***",
+            ),
+            ("postgres://db/app", "postgres://db/app"),
+            ("postgres://app:hunter2@[", "***"),
+            ("app:hunter2@db", "app:hunter2@db"),
+        ];
+        for (url, shown) in cases.into_iter().take(3) {
+            assert_eq!(safe("stores.default.url", &Value::from(url)), shown);
+        }
+        let odd = safe(
+            "stores.default.url",
+            &Value::from("host=db password=hunter2"),
+        );
+        assert_eq!(odd, HIDDEN);
+        let (text, shown) = cases[3];
+        assert_eq!(safe("worker.task_queue", &Value::from(text)), shown);
+    }
+
+    #[test]
+    fn keys_and_passwords_are_hidden_wherever_they_stand_and_counts_of_tokens_are_not() {
+        for key in ["models.a.api_key", "password", "a.client_secret", "token"] {
+            assert_eq!(safe(key, &Value::from("hunter2")), HIDDEN, "{key}");
+        }
+        for key in ["models.a.api_key_env", "models.a.max_completion_tokens"] {
+            assert_eq!(safe(key, &Value::from("x")), "x", "{key}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Each setting as a worker has it, and where it comes from.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use crate::connection::TemporalTarget;
+
+use super::{
+    StoreConfig, WorkerConfig,
+    given::{Given, Source, safe},
+};
+
+/// A setting as a worker has it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Setting {
+    /// As in the file, with dots between; of a flag that the file has no key for, the flag.
+    pub(crate) key: String,
+    /// Without secrets.
+    pub(crate) value: Value,
+    pub(crate) source: Source,
+}
+
+/// Arguments that speak of a key of the file, by their ids. One that isn't here is listed under its
+/// flag.
+const KEYS: &[(&str, &str)] = &[
+    ("sqlite", "stores.default.path"),
+    ("database_url", "stores.default.url"),
+    ("schema", "stores.default.schema"),
+    ("temporal_address", "temporal.address"),
+    ("temporal_namespace", "temporal.namespace"),
+    ("queues", "worker.queues"),
+    ("task_queue", "worker.task_queue"),
+    ("workflow_task_queue", "worker.workflow_task_queue"),
+    ("script", "models.default.script"),
+];
+
+/// All settings, by key. What somebody gave appears in any case, also where this program's list of
+/// what there is doesn't have it.
+pub(crate) fn settings(
+    config: &WorkerConfig,
+    target: &TemporalTarget,
+    arguments: &BTreeMap<String, Given>,
+    file: &BTreeMap<String, Given>,
+) -> Vec<Setting> {
+    let resolved = resolved(config, target);
+    let mut given = file.clone();
+    for (id, argument) in arguments {
+        let key = KEYS.iter().find(|(known, _)| known == id);
+        let key = key.map_or_else(
+            || format!("--{}", id.replace('_', "-")),
+            |(_, key)| (*key).to_owned(),
+        );
+        given.insert(key, argument.clone());
+    }
+    let keys: BTreeSet<&String> = resolved.keys().chain(given.keys()).collect();
+    keys.into_iter()
+        .map(|key| setting(key, &resolved, &given))
+        .collect()
+}
+
+fn setting(
+    key: &str,
+    resolved: &BTreeMap<String, Resolved>,
+    given: &BTreeMap<String, Given>,
+) -> Setting {
+    let by = given.get(key).map(|given| given.source.clone());
+    let (value, source) = match (resolved.get(key), by) {
+        (Some(resolved), by) => (
+            safe(key, &resolved.value),
+            by.unwrap_or_else(|| resolved.otherwise.clone()),
+        ),
+        (None, by) => {
+            let value = given.get(key).map(|given| given.value.clone());
+            (value.unwrap_or_default(), by.unwrap_or(Source::Default))
+        }
+    };
+    Setting {
+        key: key.to_owned(),
+        value,
+        source,
+    }
+}
+
+/// What a worker has, and where that comes from where nobody gave it.
+struct Resolved {
+    value: Value,
+    otherwise: Source,
+}
+
+/// What a worker has. Nothing may be left out: a new field has to be taken up here.
+fn resolved(config: &WorkerConfig, target: &TemporalTarget) -> BTreeMap<String, Resolved> {
+    let WorkerConfig {
+        temporal: _,
+        stores,
+        // Listed as they were given: no kind has defaults that matter before it is asked.
+        models: _,
+        queues,
+        task_queue,
+        workflow_task_queue,
+        activity_slots,
+        drain,
+    } = config;
+    let mut all = BTreeMap::new();
+    let mut put = |key: &str, value: Value, otherwise: Source| {
+        all.insert(key.to_owned(), Resolved { value, otherwise });
+    };
+    let queues: Vec<_> = queues.iter().map(|queue| queue.name()).collect();
+    put("worker.queues", json!(queues), Source::Default);
+    put("worker.task_queue", json!(task_queue), Source::Default);
+    let workflows = json!(workflow_task_queue);
+    put("worker.workflow_task_queue", workflows, Source::Default);
+    put(
+        "worker.activity_slots",
+        json!(activity_slots),
+        Source::Default,
+    );
+    put(
+        "worker.drain_seconds",
+        json!(drain.as_secs()),
+        Source::Default,
+    );
+    for (key, value, is_default) in target.settings() {
+        let otherwise = match is_default {
+            true => Source::Default,
+            false => Source::Temporal,
+        };
+        put(key, value, otherwise);
+    }
+    for (name, store) in stores {
+        for (key, value) in of_store(store) {
+            put(&format!("stores.{name}.{key}"), value, Source::Default);
+        }
+    }
+    all
+}
+
+fn of_store(store: &StoreConfig) -> Vec<(&'static str, Value)> {
+    match store {
+        StoreConfig::Postgres(options) => vec![
+            ("kind", json!("postgres")),
+            ("url", json!(options.url)),
+            ("schema", json!(options.schema)),
+            ("connections_max", json!(options.connections_max)),
+        ],
+        StoreConfig::Sqlite(options) => {
+            vec![("kind", json!("sqlite")), ("path", json!(options.path))]
+        }
+        StoreConfig::InMemory => vec![("kind", json!("in_memory"))],
+    }
+}
