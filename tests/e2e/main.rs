@@ -18,6 +18,7 @@ mod reset;
 mod secrets;
 mod sizes;
 mod snapshots;
+mod standalone;
 mod startup;
 mod tools;
 mod workers;

@@ -1,5 +1,7 @@
 //! Where a call comes from.
 
+use std::time::SystemTime;
+
 use notekeeper_domain::OperationId;
 use temporalio_sdk::activities::ActivityInfo;
 
@@ -14,7 +16,8 @@ pub struct Caller {
     pub temporal_namespace: String,
     /// Workflow that called, or none for a standalone activity.
     pub workflow_id: Option<String>,
-    /// Run of the workflow, or of the standalone activity.
+    /// Run of the workflow; of a standalone activity the time when its run was scheduled, in
+    /// nanoseconds since 1970.
     pub run_id: String,
     /// Id of the activity, unique among the open activities of the run.
     pub activity_id: String,
@@ -41,17 +44,28 @@ impl Caller {
 
 impl From<&ActivityInfo> for Caller {
     fn from(info: &ActivityInfo) -> Self {
-        let run_id = info
-            .workflow_run_id
-            .as_ref()
-            .or(info.activity_run_id.as_ref());
+        // A standalone activity comes with a workflow whose id is empty.
+        let workflow_id = info.workflow_id.clone().filter(|id| !id.is_empty());
+        let run_id = match workflow_id {
+            Some(_) => info.workflow_run_id.clone().unwrap_or_default(),
+            None => run_of_standalone(info.scheduled_time),
+        };
         Self {
             temporal_namespace: info.namespace.clone(),
-            workflow_id: info.workflow_id.clone(),
-            run_id: run_id.cloned().unwrap_or_default(),
+            workflow_id,
+            run_id,
             activity_id: info.activity_id.clone(),
             activity_type: info.activity_type.clone(),
             is_local: info.is_local,
         }
     }
+}
+
+/// Tells the runs of one activity id apart. SDK 1.1.1 loses a standalone activity's run id; the time
+/// when the run was scheduled stays the same over its attempts as well. It goes on being used where a
+/// later SDK gives the run id: attempts of one activity may reach workers of both.
+fn run_of_standalone(scheduled: Option<SystemTime>) -> String {
+    scheduled
+        .and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok())
+        .map_or_else(String::new, |since| since.as_nanos().to_string())
 }
