@@ -1,6 +1,9 @@
 //! Arguments that can't be read become data, so that they can be answered with a typed failure.
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{
+    Serialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
 use temporalio_common_wasm::data_converters::{
     GenericPayloadConverter as _, PayloadConversionError, SerializationContext,
     TemporalDeserializable, TemporalSerializable,
@@ -145,9 +148,15 @@ fn read<T: DeserializeOwned>(payload: &Payload) -> Result<Argument<T>, BadArgume
         unknown.get_or_insert_with(|| key(&path.to_string()));
     });
     let value = decoded.map_err(|error| {
-        BadArgument(match place(&track.path().to_string(), &error) {
-            Some(place) => format!("at `{place}`: {}", describe(&error)),
-            None => describe(&error),
+        let path = track.path().to_string();
+        let (place, complaint) = if is_no_variant(&error, &payload.data) {
+            (place(&path, true), format!("expected {STRING_OR_OBJECT}"))
+        } else {
+            (place(&path, error.is_data()), describe(&error))
+        };
+        BadArgument(match place {
+            Some(place) => format!("at `{place}`: {complaint}"),
+            None => complaint,
         })
     })?;
     json.end()
@@ -171,17 +180,26 @@ fn key(path: &str) -> String {
     }
 }
 
-/// Where the error is, as far as the contract names the place.
+/// Where the error is, as far as the contract names the place. `is_data` says whether the text is
+/// JSON, if not of the right type.
 ///
 /// Text that is no JSON may be so inside a free-form value, such as the arguments of a tool call,
 /// whose keys are content; of such a place only the outermost field is told.
-fn place(path: &str, error: &serde_json::Error) -> Option<String> {
-    let place = match error.is_data() {
+fn place(path: &str, is_data: bool) -> Option<String> {
+    let place = match is_data {
         true => path,
         false => path.split(['.', '[']).next().unwrap_or_default(),
     };
     // `.` is the whole, `?` a place that was never reached.
     (!matches!(place, "" | "." | "?")).then(|| place.to_owned())
+}
+
+/// Whether a value can't be an enum, being a number or the like. `serde_json` says of it what it
+/// says of text that is no JSON.
+fn is_no_variant(error: &serde_json::Error, json: &[u8]) -> bool {
+    error.is_syntax()
+        && error.to_string().starts_with("expected value ")
+        && serde_json::from_slice::<IgnoredAny>(json).is_ok()
 }
 
 /// Says what was expected without the value that was found: messages of serde quote it.
@@ -215,11 +233,24 @@ fn describe(error: &serde_json::Error) -> String {
     }
 }
 
+/// A value that may be an enum: the name of a variant, or an object with that name as its key.
+const STRING_OR_OBJECT: &str = "a string or a JSON object";
+
 /// What serde expects, in the words of JSON: callers needn't know Rust.
 fn in_json(expected: &str) -> &str {
-    match expected {
-        "usize" | "u64" | "u32" => "a whole number of 0 or more",
-        _ if expected.starts_with("struct ") => "a JSON object",
+    let (kind, _) = expected.split_once(' ').unwrap_or((expected, ""));
+    match (kind, expected) {
+        ("usize" | "u128" | "u64" | "u32" | "u16" | "u8", _) => "a whole number of 0 or more",
+        ("isize" | "i128" | "i64" | "i32" | "i16" | "i8", _) => "a whole number",
+        ("f64" | "f32", _) => "a number",
+        (_, "a boolean") => "true or false",
+        (_, "unit") => "null",
+        ("tuple", _) | (_, "a sequence") => "an array",
+        ("struct" | "internally" | "adjacently", _) | (_, "a map") => "a JSON object",
+        ("variant" | "unit", _) => "a string",
+        ("enum", _) | (_, "string or map") => STRING_OR_OBJECT,
+        _ if expected.starts_with("a tuple ") || expected.starts_with("an array ") => "an array",
+        _ if expected.starts_with("a nonzero u") => "a whole number of 1 or more",
         _ => expected,
     }
 }

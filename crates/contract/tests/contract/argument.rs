@@ -1,12 +1,15 @@
 //! Payloads that can't be read, and what is said of them: the place and what is expected there,
 //! never what was found.
 
-use std::collections::HashMap;
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    num::NonZeroU64,
+};
 
 use notekeeper_contract::{
     Argument, BadArgument, CallModelInput, LoadSnapshotInput, ToolInput, WriteMemoryInput,
 };
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use temporalio_common_wasm::data_converters::{
     ActivitySerializationContext, GenericPayloadConverter as _, PayloadConversionError,
@@ -119,6 +122,79 @@ fn wrong_types_are_told_by_place_and_expectation() {
         )]),
     ];
     insta::assert_snapshot!(complaints.join("\n"));
+}
+
+/// A field of each kind that serde has words of its own for.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct EveryKind {
+    text: String,
+    flag: bool,
+    count: usize,
+    small: u8,
+    signed: i64,
+    ratio: f64,
+    not_zero: Option<NonZeroU64>,
+    list: Vec<String>,
+    pair: (u8, u8),
+    map: BTreeMap<String, u8>,
+    object: Box<Option<EveryKind>>,
+    nothing: (),
+    choice: Option<Choice>,
+    tagged: Option<Tagged>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Choice {
+    Plain,
+    With { count: usize },
+    Of(Vec<u8>),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Tagged {
+    Listed { items: Vec<String> },
+}
+
+#[test]
+fn every_kind_of_value_is_expected_in_the_words_of_json() {
+    let others = [
+        json!(null),
+        json!(true),
+        json!(-1),
+        json!(0.5),
+        json!(1e300),
+        json!(SECRET),
+        json!([[SECRET]]),
+        json!({"key": [SECRET]}),
+    ];
+    let inside = [
+        json!({"choice": {"with": {"count": SECRET}}}),
+        json!({"choice": {"with": [SECRET]}}),
+        json!({"choice": {"of": SECRET}}),
+        json!({"choice": {"plain": SECRET}}),
+        json!({"choice": {}}),
+        json!({"choice": {"plain": null, "of": []}}),
+        json!({"tagged": {"kind": 7}}),
+        json!({"tagged": {"kind": "listed", "items": SECRET}}),
+        json!({"tagged": {"kind": SECRET}}),
+        json!({"tagged": {}}),
+    ];
+    let fields = json!(EveryKind::default());
+    let fields = fields.as_object().unwrap().keys();
+    let wrong = fields.flat_map(|field| others.iter().map(move |other| json!({field: other})));
+    let complaints: BTreeSet<String> = wrong
+        .chain(inside)
+        .filter_map(|wrong| {
+            let payload = plain(&wrong.to_string());
+            let error = decode::<EveryKind>(vec![payload]).err()?.to_string();
+            assert!(!error.contains(SECRET), "{error}");
+            Some(error)
+        })
+        .collect();
+    insta::assert_snapshot!(Vec::from_iter(complaints).join("\n"));
 }
 
 #[test]
