@@ -6,7 +6,7 @@
 # instead.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-scripts vectors record lint build build-tests clean-toolbox
+.PHONY: help demo test test-scripts vectors record contract lint build build-tests clean-toolbox
 
 CARGO ?= cargo
 PYTHON ?= python3
@@ -32,6 +32,7 @@ help:
 	@echo 'make test            every test, with real servers'
 	@echo 'make vectors         the conformance vectors alone; NOTEKEEPER_VECTORS=DIR for others'
 	@echo 'make record          record the replay tests'"'"' histories anew'
+	@echo 'make contract        write docs/contract.md'"'"'s tables and the JSON Schemas anew'
 	@echo 'make lint            formatting and clippy'
 	@echo 'make build           the release binary'
 	@echo 'make clean-toolbox   remove the fetched servers and kept logs (.toolbox)'
@@ -61,6 +62,10 @@ vectors:
 record:
 	@$(CARGO) test $(FEATURES) --no-run --test $(RECORD_TEST)
 	@NOTEKEEPER_RECORD=1 $(SERVICES) $(CARGO) test $(FEATURES) --test $(RECORD_TEST) -- $(RECORD_ARGS)
+
+# Its tests compare otherwise.
+contract:
+	@NOTEKEEPER_WRITE_CONTRACT=1 $(RUN_TESTS) --lib document::
 
 # With and without the fault points: each leaves out code that the other has.
 lint:

@@ -6,6 +6,7 @@ mod support;
 mod admission;
 mod config_check;
 mod continuation;
+mod contract;
 mod conversation;
 mod dev;
 mod failures;

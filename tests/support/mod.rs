@@ -16,7 +16,7 @@ pub(crate) use bed::{
     Agent, Bed, Way, begin, close, ended, failure_type, history, reply, run_id, say, send, state,
     transcript,
 };
-pub(crate) use calls::{payload, raw_payload};
+pub(crate) use calls::{Called, payload, raw_payload};
 pub(crate) use hosted::Hosted;
 pub(crate) use proxy::Proxy;
 pub(crate) use records::{

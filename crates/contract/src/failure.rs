@@ -7,6 +7,7 @@ use std::fmt;
 /// Except for [`Unavailable`](Self::Unavailable) all are non-retryable: the same call would fail
 /// again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 pub enum FailureType {
     /// A payload can't be read, or a value is out of bounds.
     InvalidArgument,

@@ -7,6 +7,8 @@
 mod activities;
 mod argument;
 mod defaults;
+#[cfg(test)]
+mod document;
 mod failure;
 mod messages;
 mod outcome;

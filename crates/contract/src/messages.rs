@@ -6,6 +6,7 @@ use serde_json::Value;
 
 /// One message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum ChatMessage {
     /// What the user said.
@@ -36,6 +37,7 @@ pub enum ChatMessage {
 
 /// A tool call of the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 pub struct ChatToolCall {
     /// Id that the model gave; it may repeat across responses, or be empty.
     #[serde(default)]
@@ -49,6 +51,7 @@ pub struct ChatToolCall {
 
 /// A tool that the model may call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 pub struct ChatToolDefinition {
     /// Name, unique in a request.
     pub name: String,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// A refusal is a result, recorded like any other; it is never an activity failure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome<T> {
     /// Done as asked.
@@ -16,6 +17,7 @@ pub enum Outcome<T> {
 
 /// A refusal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 pub struct Refused {
     /// Stable code: `invalid_path`, `empty_content`, `nul`, `not_found`, `old_text_not_found`,
     /// `ambiguous`, `too_large`, `too_large_existing`, `protected`, `conflict_exhausted`,

@@ -23,6 +23,8 @@ pub const RESULT_BYTES_MAX: usize = 1024 * 1024;
 /// Unlike elsewhere an unknown key is an error, and so is an empty object: a misspelt or forgotten
 /// `namespace` would mean the notes of all that have none.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "schemars"), schemars(rename = "Scope"))]
 #[serde(try_from = "ScopeJson")]
 pub struct ScopeRef {
     /// The tenant: `/`-separated segments, or empty.
@@ -35,10 +37,16 @@ pub struct ScopeRef {
 pub(crate) const EMPTY_SCOPE: &str =
     "names nothing; give `namespace`, or `agent_name` for notes without a namespace";
 
+/// Whose notes: at least one of the two. An unknown key is an error.
 #[derive(Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "schemars"), schemars(extend("minProperties" = 1)))]
 #[serde(deny_unknown_fields)]
 struct ScopeJson {
+    /// The tenant: segments with `/` between; none where it is empty or missing. With the agent name
+    /// at most 2,000 characters, each segment at most 200.
     namespace: Option<String>,
+    /// Storage segment inside the namespace; `main` where it is missing.
     agent_name: Option<String>,
 }
 
@@ -80,7 +88,10 @@ impl From<&Scope> for ScopeRef {
 
 /// Stable identity of a mutation. A call with the same id and arguments takes effect once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "schemars"), schemars(rename = "Operation"))]
 pub struct OperationRef {
     /// 1 to 200 printable ASCII characters, unique for the mutation inside its scope.
+    #[cfg_attr(any(test, feature = "schemars"), schemars(length(min = 1, max = 200)))]
     pub id: String,
 }

@@ -20,8 +20,9 @@ impl ActivityDefinition for CallModel {
 
 /// Input of `call_model`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 pub struct CallModelInput {
-    /// Which of the worker's models.
+    /// Name of one of the worker's models.
     #[serde(default = "defaults::model")]
     pub model: String,
     /// Trusted instructions: the application's, then the guidance of the memories.
@@ -39,6 +40,7 @@ pub struct CallModelInput {
 
 /// A memory block, or where its text is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 #[serde(tag = "delivery", rename_all = "snake_case")]
 pub enum MemoryBlock {
     /// The text itself.
@@ -61,6 +63,7 @@ pub enum MemoryBlock {
 
 /// Output of `call_model`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 pub struct CallModelOutput {
     /// Text of the answer; empty where the model only calls tools.
     #[serde(default)]

@@ -20,8 +20,9 @@ impl ActivityDefinition for DeleteMemory {
 
 /// Input of `delete_memory`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 pub struct DeleteMemoryInput {
-    /// Which of the worker's stores.
+    /// Name of one of the worker's stores.
     #[serde(default = "defaults::store")]
     pub store: String,
     /// Whose notes.
@@ -29,22 +30,24 @@ pub struct DeleteMemoryInput {
     /// Identity of this deletion; derived as for `write_memory` where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation: Option<OperationRef>,
-    /// Name of the note; `.md` is added where it is missing.
+    /// Name of the note: ASCII letters, digits, `.`, `_` and `-`, at most 80 characters. `.md` is
+    /// added where it is missing.
     pub file: String,
-    /// Version that the note must be at; any where it is missing.
+    /// Version that the note must be at, as an earlier answer gave it; any where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<String>,
 }
 
 /// A deletion that took effect, now or when it was first called.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 pub struct DeletedMemory {
-    /// Name of the note.
+    /// Name of the note, with `.md`.
     pub file: String,
     /// Always null: a deleted note has no version.
     pub version: Option<String>,
-    /// Whether this is the answer of an earlier call.
+    /// Whether the operation had taken effect before; the other fields are those of that time.
     pub replayed: bool,
-    /// `deleted` or `not_found`.
+    /// `deleted`, or `not_found` where there was no such note.
     pub status: String,
 }

@@ -20,20 +20,23 @@ impl ActivityDefinition for LoadSnapshot {
 
 /// Input of `load_snapshot`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 pub struct LoadSnapshotInput {
-    /// One entry for each memory.
+    /// One entry for each memory; the answers come in the same order.
     pub memories: Vec<SnapshotRequest>,
 }
 
 /// One memory whose block is wanted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 pub struct SnapshotRequest {
-    /// Which of the worker's stores.
+    /// Name of one of the worker's stores.
     #[serde(default = "defaults::store")]
     pub store: String,
     /// Whose notes.
     pub scope: ScopeRef,
-    /// Digest of the block that the caller holds; the answer to the same block is `unchanged`.
+    /// Digest of the block that the caller holds; where the block is still that one, the answer is
+    /// `unchanged`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_digest: Option<String>,
     /// How the block comes back.
@@ -46,6 +49,7 @@ pub struct SnapshotRequest {
 
 /// How a block comes back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
     /// The text stands in the result.
@@ -57,20 +61,23 @@ pub enum Delivery {
 
 /// How a block is rendered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 pub struct RenderOptions {
-    /// Budget of guidance and block together, in tokens of four characters; at least 1.
+    /// Budget of guidance and block together, in tokens of four characters.
+    #[cfg_attr(any(test, feature = "schemars"), schemars(range(min = 1)))]
     #[serde(default = "defaults::max_tokens")]
     pub max_tokens: usize,
-    /// Characters that the guidance takes of it.
+    /// Characters of `max_tokens` that the guidance in the instructions takes.
     #[serde(default)]
     pub guidance_chars: usize,
-    /// Most lines of the main note.
+    /// Most lines of the main note; 0 for none.
     #[serde(default = "defaults::max_lines")]
     pub max_lines: usize,
-    /// Most characters of the main note that are read; at least 1.
+    /// Most characters of the main note that are read.
+    #[cfg_attr(any(test, feature = "schemars"), schemars(range(min = 1)))]
     #[serde(default = "defaults::max_memory_size")]
     pub max_memory_size: usize,
-    /// Heading of the block, or empty.
+    /// Heading of the block; none where it is empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub heading: String,
     /// Name of the tool that reads a note, as the model sees it.
@@ -101,6 +108,7 @@ impl Default for RenderOptions {
 
 /// Output of `load_snapshot`: one answer for each request, in the same order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 pub struct LoadSnapshotOutput {
     /// The answers.
     pub snapshots: Vec<SnapshotAnswer>,
@@ -108,6 +116,7 @@ pub struct LoadSnapshotOutput {
 
 /// The answer for one memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum SnapshotAnswer {
     /// A block.
@@ -142,8 +151,9 @@ pub enum SnapshotAnswer {
 
 /// What a block shows and leaves out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 pub struct SnapshotStats {
-    /// Characters of the block.
+    /// Length of the block, in characters.
     pub chars: usize,
     /// Lines of the main note shown.
     pub lines: usize,

@@ -20,25 +20,29 @@ impl ActivityDefinition for ReadMemory {
 
 /// Input of `read_memory`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 pub struct ReadMemoryInput {
-    /// Which of the worker's stores.
+    /// Name of one of the worker's stores.
     #[serde(default = "defaults::store")]
     pub store: String,
     /// Whose notes.
     pub scope: ScopeRef,
-    /// Name of the note; `.md` is added where it is missing.
+    /// Name of the note: ASCII letters, digits, `.`, `_` and `-`, at most 80 characters. `.md` is
+    /// added where it is missing.
     pub file: String,
-    /// Most characters to return; at least 1.
+    /// Most characters to return.
+    #[cfg_attr(any(test, feature = "schemars"), schemars(range(min = 1)))]
     #[serde(default = "defaults::max_memory_size")]
     pub max_memory_size: usize,
 }
 
 /// A note, or its first characters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 pub struct MemoryContent {
-    /// Name of the note.
+    /// Name of the note, with `.md`.
     pub file: String,
-    /// Its text, cut to the bound.
+    /// Its text, cut to the bound, and to what a result of 1 MiB holds.
     pub content: String,
     /// Whether anything was cut.
     pub truncated: bool,

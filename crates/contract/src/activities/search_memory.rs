@@ -18,32 +18,38 @@ impl ActivityDefinition for SearchMemory {
     }
 }
 
-/// Input of `search_memory`. Every bound is at least 1.
+/// Input of `search_memory`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 pub struct SearchMemoryInput {
-    /// Which of the worker's stores.
+    /// Name of one of the worker's stores.
     #[serde(default = "defaults::store")]
     pub store: String,
     /// Whose notes.
     pub scope: ScopeRef,
-    /// Words to look for: at most 1,000 characters and 32 different words.
+    /// Words to look for, literally and in any case: at most 1,000 characters and 32 different words.
     pub query: String,
     /// Most matches to return.
+    #[cfg_attr(any(test, feature = "schemars"), schemars(range(min = 1)))]
     #[serde(default = "defaults::max_search_results")]
     pub max_search_results: usize,
     /// Most characters of file names and snippets together.
+    #[cfg_attr(any(test, feature = "schemars"), schemars(range(min = 1)))]
     #[serde(default = "defaults::max_search_result_chars")]
     pub max_search_result_chars: usize,
     /// Most notes to examine.
+    #[cfg_attr(any(test, feature = "schemars"), schemars(range(min = 1)))]
     #[serde(default = "defaults::max_search_files")]
     pub max_search_files: usize,
     /// Most characters of one note to examine.
+    #[cfg_attr(any(test, feature = "schemars"), schemars(range(min = 1)))]
     #[serde(default = "defaults::max_memory_size")]
     pub max_memory_size: usize,
 }
 
 /// The answer to a search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 pub struct MemoryMatches {
     /// Matches, best first.
     pub matches: Vec<MemoryMatch>,
@@ -55,8 +61,9 @@ pub struct MemoryMatches {
 
 /// One match.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 pub struct MemoryMatch {
-    /// Name of the note.
+    /// Name of the note, with `.md`.
     pub file: String,
     /// Text around the first hit.
     pub snippet: String,

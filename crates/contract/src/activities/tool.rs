@@ -7,6 +7,7 @@ use crate::{OperationRef, ScopeRef};
 
 /// Input of an application tool's activity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 pub struct ToolInput {
     /// Arguments, as the model gave them.
     pub arguments: Value,

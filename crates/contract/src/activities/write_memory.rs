@@ -20,8 +20,9 @@ impl ActivityDefinition for WriteMemory {
 
 /// Input of `write_memory`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 pub struct WriteMemoryInput {
-    /// Which of the worker's stores.
+    /// Name of one of the worker's stores.
     #[serde(default = "defaults::store")]
     pub store: String,
     /// Whose notes.
@@ -30,31 +31,34 @@ pub struct WriteMemoryInput {
     /// identity, which stays the same when Temporal retries it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation: Option<OperationRef>,
-    /// Text to append, or to put in place of `old_text`.
+    /// Text to append, as lines of its own, or to put in place of `old_text`; empty to remove that.
     pub content: String,
-    /// Name of the note; `.md` is added where it is missing.
+    /// Name of the note: ASCII letters, digits, `.`, `_` and `-`, at most 80 characters. `.md` is
+    /// added where it is missing.
     #[serde(default = "defaults::main_note")]
     pub file: String,
     /// Passage to replace, which must occur once; append where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_text: Option<String>,
-    /// Version that the note must be at; any where it is missing.
+    /// Version that the note must be at, as an earlier answer gave it; any where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<String>,
-    /// Most characters of the note, before and after; at least 1.
+    /// Most characters of the note, before and after.
+    #[cfg_attr(any(test, feature = "schemars"), schemars(range(min = 1)))]
     #[serde(default = "defaults::max_memory_size")]
     pub max_memory_size: usize,
 }
 
 /// A write that took effect, now or when it was first called.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 pub struct WrittenMemory {
-    /// Name of the note.
+    /// Name of the note, with `.md`.
     pub file: String,
-    /// Version that the write made.
+    /// Version that the write made: an opaque text that no other state of the note ever has.
     pub version: String,
-    /// Whether this is the answer of an earlier call.
+    /// Whether the operation had taken effect before; the other fields are those of that time.
     pub replayed: bool,
-    /// `created`, `appended` or `updated`.
+    /// `created`, `appended`, or `updated` where `old_text` was replaced.
     pub status: String,
 }

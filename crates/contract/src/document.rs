@@ -1,0 +1,104 @@
+//! What callers read of the contract: `docs/contract.md`, whose tables are made from the types and
+//! their documentation, and the JSON Schemas beside it.
+
+mod order;
+mod schemas;
+mod tables;
+mod tests;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{
+    CallModelInput, CallModelOutput, ChatMessage, ChatToolCall, ChatToolDefinition,
+    DeleteMemoryInput, DeletedMemory, Delivery, FailureType, LoadSnapshotInput, LoadSnapshotOutput,
+    MemoryBlock, MemoryContent, MemoryMatch, MemoryMatches, OperationRef, Outcome, ReadMemoryInput,
+    Refused, RenderOptions, ScopeRef, SearchMemoryInput, SnapshotAnswer, SnapshotRequest,
+    SnapshotStats, ToolInput, WriteMemoryInput, WrittenMemory,
+};
+
+/// Which way a type goes: what may be left out differs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// To an activity.
+    Argument,
+    /// From an activity.
+    Result,
+}
+
+/// A table's text, by the name that stands in the document's marker; `None` where there is none.
+fn table(name: &str) -> Option<String> {
+    use Way::{Argument, Result};
+    Some(match name {
+        "WriteMemoryInput" => fields::<WriteMemoryInput>(Argument),
+        "WrittenMemory" => fields::<WrittenMemory>(Result),
+        "ReadMemoryInput" => fields::<ReadMemoryInput>(Argument),
+        "MemoryContent" => fields::<MemoryContent>(Result),
+        "DeleteMemoryInput" => fields::<DeleteMemoryInput>(Argument),
+        "DeletedMemory" => fields::<DeletedMemory>(Result),
+        "SearchMemoryInput" => fields::<SearchMemoryInput>(Argument),
+        "MemoryMatches" => fields::<MemoryMatches>(Result),
+        "MemoryMatch" => fields::<MemoryMatch>(Result),
+        "LoadSnapshotInput" => fields::<LoadSnapshotInput>(Argument),
+        "SnapshotRequest" => fields::<SnapshotRequest>(Argument),
+        "RenderOptions" => fields::<RenderOptions>(Argument),
+        "Delivery" => tables::values(&schema::<Delivery>(Argument)),
+        "LoadSnapshotOutput" => fields::<LoadSnapshotOutput>(Result),
+        "SnapshotAnswer" => tables::variants(&schema::<SnapshotAnswer>(Result), Result),
+        "SnapshotStats" => fields::<SnapshotStats>(Result),
+        "CallModelInput" => fields::<CallModelInput>(Argument),
+        "MemoryBlock" => tables::variants(&schema::<MemoryBlock>(Argument), Argument),
+        "ChatMessage" => tables::variants(&schema::<ChatMessage>(Argument), Argument),
+        "ChatToolDefinition" => fields::<ChatToolDefinition>(Argument),
+        "CallModelOutput" => fields::<CallModelOutput>(Result),
+        "ChatToolCall" => fields::<ChatToolCall>(Argument),
+        "ToolInput" => fields::<ToolInput>(Result),
+        "Scope" => fields::<ScopeRef>(Argument),
+        "Operation" => fields::<OperationRef>(Argument),
+        "Refused" => fields::<Refused>(Result),
+        "refusals" => tables::refusals(),
+        "FailureType" => tables::failures(&schema::<FailureType>(Result)),
+        _ => return None,
+    })
+}
+
+/// The schemas that are kept as files, each under the beginning of its name.
+fn schema_files() -> Vec<(&'static str, Value)> {
+    use Way::{Argument, Result};
+    vec![
+        ("write_memory.input", schema::<WriteMemoryInput>(Argument)),
+        (
+            "write_memory.output",
+            schema::<Outcome<WrittenMemory>>(Result),
+        ),
+        ("read_memory.input", schema::<ReadMemoryInput>(Argument)),
+        (
+            "read_memory.output",
+            schema::<Outcome<MemoryContent>>(Result),
+        ),
+        ("delete_memory.input", schema::<DeleteMemoryInput>(Argument)),
+        (
+            "delete_memory.output",
+            schema::<Outcome<DeletedMemory>>(Result),
+        ),
+        ("search_memory.input", schema::<SearchMemoryInput>(Argument)),
+        (
+            "search_memory.output",
+            schema::<Outcome<MemoryMatches>>(Result),
+        ),
+        ("load_snapshot.input", schema::<LoadSnapshotInput>(Argument)),
+        ("load_snapshot.output", schema::<LoadSnapshotOutput>(Result)),
+        ("call_model.input", schema::<CallModelInput>(Argument)),
+        ("call_model.output", schema::<CallModelOutput>(Result)),
+        ("application_tool.input", schema::<ToolInput>(Result)),
+    ]
+}
+
+fn fields<T: JsonSchema + DeserializeOwned>(way: Way) -> String {
+    tables::fields(&schema::<T>(way), order::of::<T>(), way)
+}
+
+fn schema<T: JsonSchema>(way: Way) -> Value {
+    schemas::of::<T>(way)
+}
