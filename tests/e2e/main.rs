@@ -14,6 +14,7 @@ mod local_activities;
 mod note_commands;
 mod operations;
 mod payloads;
+mod python;
 mod record;
 mod reset;
 mod secrets;

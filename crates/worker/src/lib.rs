@@ -26,3 +26,7 @@ pub use failure_converter::data_converter;
 pub use histories::{
     HistoryError, ReplayOutcome, checks_identity, find_histories, load_history, replay_history,
 };
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/calling.md")]
+mod snippets_on_calling {}

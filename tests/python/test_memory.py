@@ -1,0 +1,56 @@
+"""`examples/python/memory.py`, as an application would use it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from temporalio import workflow
+
+from calling import TASK_QUEUE, Calls
+from memory import Memory
+
+
+@dataclass
+class Customer:
+    """What the workflow decides by whose notes are meant."""
+
+    name: str
+    task_queue: str = TASK_QUEUE
+
+
+@workflow.defn
+class Notebook:
+    """Uses every method of the handle once, and some twice."""
+
+    @workflow.run
+    async def run(self, customer: Customer) -> dict[str, Any]:
+        memory = Memory(f"customers/{customer.name}", task_queue=customer.task_queue)
+        written = await memory.write("- likes tea", file="drinks", operation="order-17")
+        repeated = await memory.write("- likes tea", file="drinks", operation="order-17")
+        replaced = await memory.write("coffee", file="drinks", old_text="tea", expected_version=repeated["version"])
+        return {
+            "written": written,
+            "repeated": repeated,
+            "replaced": replaced,
+            "note": await memory.read("drinks"),
+            "found": await memory.search("coffee"),
+            "refused": await memory.read(),
+            "deleted": await memory.delete("drinks"),
+        }
+
+
+class TheHandle(Calls):
+    workflows = [Notebook]
+
+    async def test_does_what_its_methods_say(self):
+        said = await self.client.execute_workflow(
+            Notebook.run, Customer(self.unique), id=self.unique, task_queue=self.unique
+        )
+        self.assertEqual(said["written"]["status"], "created")
+        self.assertEqual(said["repeated"], {**said["written"], "replayed": True})
+        self.assertEqual(said["replaced"]["status"], "updated")
+        self.assertEqual(said["note"]["content"], "- likes coffee\n")
+        self.assertEqual([match["file"] for match in said["found"]["matches"]], ["drinks.md"])
+        self.assertEqual((said["refused"]["outcome"], said["refused"]["reason"]), ("refused", "not_found"))
+        self.assertEqual(said["deleted"]["status"], "deleted")
