@@ -67,6 +67,21 @@ class Found(TypedDict):
     truncated: bool
 
 
+class File(TypedDict):
+    """A note without its text."""
+
+    file: str
+    version: str
+    chars: int
+
+
+class Listed(TypedDict):
+    """The notes of a scope, by name."""
+
+    files: list[File]
+    truncated: bool
+
+
 @dataclass(frozen=True)
 class Memory:
     """The notes of one tenant's agent. Make it from the workflow's input, where no model can reach."""
@@ -110,6 +125,10 @@ class Memory:
     async def search(self, query: str) -> Found | Refused:
         """Looks for words in the notes and their names."""
         return await self._call("search_memory", query=query)
+
+    async def files(self) -> Listed:
+        """Lists the notes."""
+        return await self._call("list_memory")
 
     async def _call(self, activity: str, **fields: Any) -> Any:
         scope = {"namespace": self.namespace, "agent_name": self.agent_name}

@@ -10,6 +10,16 @@ from calling import Calls, Outcome
 #: Stands in values, and must stand in no failure.
 PLANTED = "OSMIUM"
 
+ACTIVITIES = [
+    "write_memory",
+    "read_memory",
+    "delete_memory",
+    "search_memory",
+    "list_memory",
+    "load_snapshot",
+    "call_model",
+]
+
 
 class Failures(Calls):
     async def fails(self, activity: str, failure_type: str, part: str, *arguments: Any, encoding: str | None = None):
@@ -62,7 +72,7 @@ class Failures(Calls):
         await asyncio.gather(
             *[
                 check
-                for activity in ["write_memory", "read_memory", "delete_memory", "search_memory", "load_snapshot", "call_model"]
+                for activity in ACTIVITIES
                 for check in [
                     self.fails(activity, "InvalidArgument", "got 0 arguments"),
                     self.fails(activity, "InvalidArgument", "got 2 arguments", write, write),

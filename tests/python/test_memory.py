@@ -35,6 +35,7 @@ class Notebook:
             "replaced": replaced,
             "note": await memory.read("drinks"),
             "found": await memory.search("coffee"),
+            "listed": await memory.files(),
             "refused": await memory.read(),
             "deleted": await memory.delete("drinks"),
         }
@@ -52,5 +53,7 @@ class TheHandle(Calls):
         self.assertEqual(said["replaced"]["status"], "updated")
         self.assertEqual(said["note"]["content"], "- likes coffee\n")
         self.assertEqual([match["file"] for match in said["found"]["matches"]], ["drinks.md"])
+        listed = {"file": "drinks.md", "version": said["replaced"]["version"], "chars": 15}
+        self.assertEqual(said["listed"], {"files": [listed], "truncated": False})
         self.assertEqual((said["refused"]["outcome"], said["refused"]["reason"]), ("refused", "not_found"))
         self.assertEqual(said["deleted"]["status"], "deleted")

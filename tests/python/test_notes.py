@@ -143,6 +143,24 @@ class Searching(Calls):
         self.assertEqual(reasons, ["query_empty", "query_too_long", "query_too_many_terms"])
 
 
+class Listing(Calls):
+    async def test_gives_the_notes_by_name_without_their_text(self):
+        for name in ["tea", "MEMORY.md", "cake"]:
+            await self.answer("write_memory", content="固い", file=name)
+
+        listed = await self.answer("list_memory")
+        first = await self.answer("list_memory", max_files=1)
+
+        names = [note["file"] for note in listed["files"]]
+        self.assertEqual(names, ["MEMORY.md", "cake.md", "tea.md"])
+        self.assertEqual([note["chars"] for note in listed["files"]], [3, 3, 3])
+        self.assertEqual(set(listed["files"][0]), {"file", "version", "chars"})
+        self.assertEqual((listed["truncated"], first), (False, {"files": listed["files"][:1], "truncated": True}))
+
+    async def test_gives_nothing_where_there_is_nothing(self):
+        self.assertEqual(await self.answer("list_memory"), {"files": [], "truncated": False})
+
+
 class Operations(Calls):
     async def test_of_the_callers_own_take_effect_once(self):
         first = await self.answer("write_memory", content="one", operation={"id": "order-17"})

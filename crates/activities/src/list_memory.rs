@@ -54,10 +54,7 @@ async fn listed(
     files_max: usize,
 ) -> Result<ListedMemory, StoreError> {
     let names = store.names(scope, files_max).await?;
-    let looks = names
-        .names
-        .into_iter()
-        .map(|name| look(store, scope, name));
+    let looks = names.names.into_iter().map(|name| look(store, scope, name));
     let files: Vec<Option<MemoryFile>> = stream::iter(looks)
         .buffered(LOOKS_AT_A_TIME)
         .try_collect()

@@ -12,10 +12,11 @@ use serde_json::Value;
 
 use crate::{
     CallModelInput, CallModelOutput, ChatMessage, ChatToolCall, ChatToolDefinition,
-    DeleteMemoryInput, DeletedMemory, Delivery, FailureType, LoadSnapshotInput, LoadSnapshotOutput,
-    MemoryBlock, MemoryContent, MemoryMatch, MemoryMatches, OperationRef, Outcome, ReadMemoryInput,
-    Refused, RenderOptions, ScopeRef, SearchMemoryInput, SnapshotAnswer, SnapshotRequest,
-    SnapshotStats, ToolInput, WriteMemoryInput, WrittenMemory,
+    DeleteMemoryInput, DeletedMemory, Delivery, FailureType, ListMemoryInput, ListedMemory,
+    LoadSnapshotInput, LoadSnapshotOutput, MemoryBlock, MemoryContent, MemoryFile, MemoryMatch,
+    MemoryMatches, OperationRef, Outcome, ReadMemoryInput, Refused, RenderOptions, ScopeRef,
+    SearchMemoryInput, SnapshotAnswer, SnapshotRequest, SnapshotStats, ToolInput, WriteMemoryInput,
+    WrittenMemory,
 };
 
 /// Which way a type goes: what may be left out differs.
@@ -40,6 +41,9 @@ fn table(name: &str) -> Option<String> {
         "SearchMemoryInput" => fields::<SearchMemoryInput>(Argument),
         "MemoryMatches" => fields::<MemoryMatches>(Result),
         "MemoryMatch" => fields::<MemoryMatch>(Result),
+        "ListMemoryInput" => fields::<ListMemoryInput>(Argument),
+        "ListedMemory" => fields::<ListedMemory>(Result),
+        "MemoryFile" => fields::<MemoryFile>(Result),
         "LoadSnapshotInput" => fields::<LoadSnapshotInput>(Argument),
         "SnapshotRequest" => fields::<SnapshotRequest>(Argument),
         "RenderOptions" => fields::<RenderOptions>(Argument),
@@ -87,6 +91,8 @@ fn schema_files() -> Vec<(&'static str, Value)> {
             "search_memory.output",
             schema::<Outcome<MemoryMatches>>(Result),
         ),
+        ("list_memory.input", schema::<ListMemoryInput>(Argument)),
+        ("list_memory.output", schema::<ListedMemory>(Result)),
         ("load_snapshot.input", schema::<LoadSnapshotInput>(Argument)),
         ("load_snapshot.output", schema::<LoadSnapshotOutput>(Result)),
         ("call_model.input", schema::<CallModelInput>(Argument)),

@@ -21,33 +21,37 @@ impl ActivityDefinition for ListMemory {
 
 /// Input of `list_memory`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 pub struct ListMemoryInput {
-    /// Which of the worker's stores.
+    /// Name of one of the worker's stores.
     #[serde(default = "defaults::store")]
     pub store: String,
     /// Whose notes.
     pub scope: ScopeRef,
-    /// Most notes to list; at least 1.
+    /// Most notes to list.
+    #[cfg_attr(any(test, feature = "schemars"), schemars(range(min = 1)))]
     #[serde(default = "defaults::max_listed_files")]
     pub max_files: usize,
 }
 
 /// The notes of a scope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 pub struct ListedMemory {
-    /// Ascending by name, compared by code point.
+    /// The notes, ascending by name as compared by code point.
     pub files: Vec<MemoryFile>,
-    /// Whether there are more.
+    /// Whether there are more, or more than a result of 1 MiB holds.
     pub truncated: bool,
 }
 
 /// A note without its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 pub struct MemoryFile {
-    /// Name of the note.
+    /// Name of the note, with `.md`.
     pub file: String,
-    /// Its version.
+    /// Its version, for `expected_version`.
     pub version: String,
-    /// Characters of its text.
+    /// Length of its text, in characters.
     pub chars: usize,
 }

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::{schema_files, table};
 use crate::{
-    CallModelInput, DeleteMemoryInput, LoadSnapshotInput, ReadMemoryInput, SearchMemoryInput,
-    WriteMemoryInput,
+    CallModelInput, DeleteMemoryInput, ListMemoryInput, LoadSnapshotInput, ReadMemoryInput,
+    SearchMemoryInput, WriteMemoryInput,
 };
 
 /// Set to write what is compared otherwise.
@@ -132,6 +132,7 @@ fn every_request_in_the_document_that_is_answered_has_the_fields_of_its_type() {
             "read_memory" => read::<ReadMemoryInput>(json),
             "delete_memory" => read::<DeleteMemoryInput>(json),
             "search_memory" => read::<SearchMemoryInput>(json),
+            "list_memory" => read::<ListMemoryInput>(json),
             "load_snapshot" => read::<LoadSnapshotInput>(json),
             "call_model" => read::<CallModelInput>(json),
             other => panic!("there is no activity `{other}`"),
@@ -139,7 +140,7 @@ fn every_request_in_the_document_that_is_answered_has_the_fields_of_its_type() {
         assert_eq!(result, Ok(()), "{activity}: {json}");
         activities.insert(activity);
     }
-    assert_eq!(activities.len(), 6, "{activities:?}");
+    assert_eq!(activities.len(), 7, "{activities:?}");
 }
 
 #[test]
