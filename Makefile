@@ -28,7 +28,8 @@ RECORD_TEST ?= e2e
 RECORD_ARGS ?= record:: --ignored --nocapture --test-threads=1
 
 help:
-	@echo 'make demo            conversations over real notes, a worker killed, a replay; NOTES=DIR for notes of yours'
+	@echo 'make demo            conversations over real notes, a worker killed, a replay; NOTES=DIR for notes of yours,'
+	@echo '                     STORE=postgres for a PostgreSQL in place of an SQLite file'
 	@echo 'make test            every test, with real servers'
 	@echo 'make vectors         the conformance vectors alone; NOTEKEEPER_VECTORS=DIR for others'
 	@echo 'make record          record the replay tests'"'"' histories anew'
@@ -37,10 +38,14 @@ help:
 	@echo 'make build           the release binary'
 	@echo 'make clean-toolbox   remove the fetched servers and kept logs (.toolbox)'
 
+# What the demonstration keeps its notes in: sqlite, for which it starts its own Temporal server, or postgres.
+STORE ?= sqlite
+DEMO_SERVICES = $(if $(filter postgres,$(STORE)),$(SERVICES),$(PYTHON) scripts/services.py run --temporal-cli --)
+
 # Built with the same features as the tests, so that neither compiles the dependencies anew.
 demo:
 	@$(CARGO) build $(FEATURES) --bin notekeeper
-	@$(SERVICES) $(BUILT)/debug/notekeeper demo $${NOTES:+--notes "$$NOTES"}
+	@$(DEMO_SERVICES) $(BUILT)/debug/notekeeper demo --store "$(STORE)" $${NOTES:+--notes "$$NOTES"}
 
 # The tests with most to say come last, where one looks.
 test: build-tests test-scripts

@@ -146,6 +146,16 @@ class ARun(unittest.TestCase):
         done = run("run", "--", "sh", "-c", script)
         self.assertEqual((done.returncode, done.stdout.split()), (0, ["42"]), done.stderr)
 
+    def test_gives_a_command_that_starts_its_own_server_the_command_line_alone(self):
+        script = 'echo "${DATABASE_URL-none} ${TEMPORAL_ADDRESS-none}"; "$TEMPORAL_CLI" --version; ls "$NOTEKEEPER_SERVICES"'
+        done = run("run", "--temporal-cli", "--", "sh", "-c", script)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        servers, version, *programs = done.stdout.splitlines()
+        self.assertEqual(servers, "none none")
+        self.assertIn("temporal version", version)
+        self.assertNotIn("stop-postgres", programs)
+        self.assertNotIn("postgres", done.stderr)
+
     def test_leaves_nothing_after_kill_9(self):
         a_run = Run()
         self.assertEqual(len(a_run.pids), 4)

@@ -44,11 +44,12 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     argv = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not argv:
         _parser().error("run: a command is needed after `--`")
-    both = not options.postgres and not options.temporal
+    both = not options.postgres and not options.temporal and not options.temporal_cli
     return session.run(
         session.Wanted(
             postgres=options.postgres or both,
             temporal=options.temporal or both,
+            temporal_cli=options.temporal_cli,
             python_sdk=options.python_sdk,
             postgres_version=options.postgres_version_from_wheel,
             argv=argv,
@@ -78,6 +79,9 @@ def _parser() -> argparse.ArgumentParser:
     run = verbs.add_parser("run", help="start the servers (both, if none is named), run the command, stop them")
     run.add_argument("--postgres", action="store_true", help="start PostgreSQL")
     run.add_argument("--temporal", action="store_true", help="start Temporal")
+    run.add_argument(
+        "--temporal-cli", action="store_true", help="provide the Temporal command line; alone, it starts no server"
+    )
     run.add_argument("--python-sdk", action="store_true", help="provide Temporal's Python SDK beside the servers")
     run.add_argument(
         "--postgres-version-from-wheel",

@@ -48,6 +48,7 @@ class Wanted:
 
     postgres: bool
     temporal: bool
+    temporal_cli: bool
     python_sdk: bool
     postgres_version: str
     argv: Sequence[str]
@@ -100,6 +101,8 @@ class Session:
             self._provide_postgres(account)
         if self._wanted.temporal:
             self._provide_temporal()
+        elif self._wanted.temporal_cli:
+            self._variables["TEMPORAL_CLI"] = str(temporal.command_line(self._signals))
         self._variables[SERVICES] = self._services()
         self._control = Control(self._directory / "control", self._servers)
         self._signals.check()

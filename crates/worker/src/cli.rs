@@ -80,7 +80,7 @@ pub(crate) enum Command {
     Config(ConfigArgs),
     /// Print a script that lets a shell complete this program's arguments.
     Completions(CompletionsArgs),
-    /// Run a short demonstration against a Temporal server and a PostgreSQL database.
+    /// Run a short demonstration: conversations, a worker killed at the worst moment, a replay.
     Demo(DemoArgs),
     /// Become a server that ends with this program; for itself.
     #[command(hide = true)]

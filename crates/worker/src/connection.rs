@@ -50,10 +50,10 @@ impl TemporalTarget {
         if config.namespace.is_some() {
             profile.namespace.clone_from(&config.namespace);
         }
+        let address = profile.address.clone();
         if let Some(address) = &mut profile.address {
             *address = with_port(address)?;
         }
-        let address = profile.address.clone();
         let namespace = profile.namespace.clone();
         let mut connection = ConnectionOptions::try_from(profile).map_err(|error| {
             let address = address.map_or_else(String::new, |address| format!(" at `{address}`"));

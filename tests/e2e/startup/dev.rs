@@ -1,8 +1,8 @@
 //! `notekeeper dev` that can't start.
 
-use std::{net::TcpListener, os::unix::fs::PermissionsExt as _, path::Path};
+use std::{net::TcpListener, path::Path};
 
-use super::{assert_failed, unprivileged, write_program};
+use super::{assert_failed, open_to_all, unprivileged, write_program};
 use crate::support::{
     Bed,
     dev::{Dev, run_dev},
@@ -98,10 +98,7 @@ async fn a_directory_in_use_is_said_with_the_process_that_uses_it() {
 #[tokio::test]
 async fn a_directory_or_file_without_permission_is_named_with_what_to_give_instead() {
     let directory = tempfile::tempdir().expect("a directory");
-    let open = |path: &Path, mode| {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("a mode");
-    };
-    open(directory.path(), 0o755);
+    open_to_all(directory.path(), 0o755);
     let theirs = directory.path().join("theirs");
     // It isn't reached.
     let program = directory.path().join("temporal");
@@ -123,7 +120,7 @@ async fn a_directory_or_file_without_permission_is_named_with_what_to_give_inste
     assert_failed(&made, 1, &[text(&theirs), "ermission denied", "--data"]);
 
     std::fs::create_dir(&theirs).expect("a directory");
-    open(&theirs, 0o555);
+    open_to_all(&theirs, 0o555);
     let written = unprivileged(
         directory.path(),
         &[&arguments[..], &[text(&theirs)]].concat(),
@@ -131,11 +128,11 @@ async fn a_directory_or_file_without_permission_is_named_with_what_to_give_inste
     .await;
     assert_failed(&written, 1, &[text(&theirs), "ermission denied", "--data"]);
 
-    open(&theirs, 0o777);
+    open_to_all(&theirs, 0o777);
     for name in ["temporal.sqlite", "notes.sqlite"] {
         let file = theirs.join(name);
         std::fs::write(&file, "").expect("write it");
-        open(&file, 0o000);
+        open_to_all(&file, 0o000);
         let arguments = [&arguments[..], &[text(&theirs)]].concat();
         let read = unprivileged(directory.path(), &arguments).await;
         assert_failed(&read, 1, &[text(&file), "ermission"]);

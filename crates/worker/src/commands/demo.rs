@@ -28,22 +28,42 @@ use self::{notes::Notes, report::Report, stage::Stage};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 It kills a worker at a fault point, which release builds don't have: `make demo` builds one that has
-them, and starts the servers. The exit code is 1 where something isn't as it should be.
+them, and provides what it needs. The exit code is 1 where something isn't as it should be.
 
 Examples:
   make demo NOTES=~/notes
-  notekeeper demo --database-url postgres://localhost/app --notes ~/notes")]
+  make demo STORE=postgres
+  notekeeper demo --store postgres --database-url postgres://localhost/app")]
 pub(crate) struct DemoArgs {
-    /// URL of a PostgreSQL database, in which the demonstration makes a schema of its own and drops
-    /// it afterwards.
+    /// What keeps the notes.
+    #[arg(long, value_enum, value_name = "KIND", default_value_t = StoreKind::Sqlite)]
+    pub(crate) store: StoreKind,
+
+    /// With `--store postgres`: URL of the database, in which the demonstration makes a schema of its
+    /// own and drops it afterwards.
     #[arg(long, env = "DATABASE_URL", value_name = "URL", hide_env_values = true)]
     pub(crate) database_url: Option<DatabaseUrl>,
-    #[command(flatten)]
-    pub(crate) temporal: TemporalArgs,
+
+    /// With `--store sqlite`: the Temporal command line, which brings the server [default: `temporal`
+    /// on PATH].
+    #[arg(long, env = "TEMPORAL_CLI", value_name = "FILE")]
+    pub(crate) temporal_cli: Option<PathBuf>,
 
     /// Directory of Markdown notes to begin with; ours where none is given.
     #[arg(long, env = "NOTES", value_name = "DIR")]
     pub(crate) notes: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) temporal: TemporalArgs,
+}
+
+/// What keeps the notes of a demonstration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum StoreKind {
+    /// A file, with a Temporal server of the demonstration's own.
+    Sqlite,
+    /// A database that is there, and the Temporal server that is there.
+    Postgres,
 }
 
 /// Tenants that talk at the same time, each with a notebook of its own.
@@ -103,6 +123,7 @@ async fn on(
 }
 
 async fn perform(stage: &mut Stage, notes: &Notes) -> anyhow::Result<Report> {
+    println!("{}", stage.describe());
     println!(
         "Notes: {} from {}, a copy for each of {} tenants.",
         notes.len(),
@@ -120,6 +141,6 @@ async fn perform(stage: &mut Stage, notes: &Notes) -> anyhow::Result<Report> {
         report.add(tally::count(stage, agent.tenant(), notes, &history).await?);
         histories.push(history);
     }
-    report.replayed = Some(stage.replay_without_database(&histories)?);
+    report.replayed = Some(stage.replay_without_database(&histories).await?);
     Ok(report)
 }

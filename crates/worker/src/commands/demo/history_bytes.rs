@@ -4,14 +4,14 @@ use anyhow::Context as _;
 use notekeeper_contract::{
     CallModelInput, LoadSnapshotInput, LoadSnapshotOutput, MemoryBlock, ScopeRef, SnapshotAnswer,
 };
-use notekeeper_store::SnapshotStore;
+use notekeeper_store::Store;
 use serde::Serialize;
 
 use super::tally::Call;
 
 /// Bytes that the history would have more if each snapshot result and each model request held the
 /// block's text: the payloads are rewritten so and measured.
-pub(super) async fn saved(store: &impl SnapshotStore, calls: &[Call]) -> anyhow::Result<usize> {
+pub(super) async fn saved(store: &dyn Store, calls: &[Call]) -> anyhow::Result<usize> {
     let mut saved = 0;
     for call in calls {
         saved += match call.kind.as_str() {
@@ -23,7 +23,7 @@ pub(super) async fn saved(store: &impl SnapshotStore, calls: &[Call]) -> anyhow:
     Ok(saved)
 }
 
-async fn in_result(store: &impl SnapshotStore, call: &Call) -> anyhow::Result<usize> {
+async fn in_result(store: &dyn Store, call: &Call) -> anyhow::Result<usize> {
     let (Some(input), Some(result)) = (&call.input, &call.result) else {
         return Ok(0);
     };
@@ -54,7 +54,7 @@ async fn in_result(store: &impl SnapshotStore, call: &Call) -> anyhow::Result<us
     grown(&output, &inlined)
 }
 
-async fn in_request(store: &impl SnapshotStore, call: &Call) -> anyhow::Result<usize> {
+async fn in_request(store: &dyn Store, call: &Call) -> anyhow::Result<usize> {
     let Some(input) = &call.input else {
         return Ok(0);
     };
@@ -69,11 +69,7 @@ async fn in_request(store: &impl SnapshotStore, call: &Call) -> anyhow::Result<u
     grown(&request, &inlined)
 }
 
-async fn text(
-    store: &impl SnapshotStore,
-    scope: &ScopeRef,
-    digest: &str,
-) -> anyhow::Result<String> {
+async fn text(store: &dyn Store, scope: &ScopeRef, digest: &str) -> anyhow::Result<String> {
     let text = store.snapshot(&scope.resolve()?, digest).await?;
     text.context("a block that a history refers to is not kept")
 }

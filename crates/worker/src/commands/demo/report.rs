@@ -2,7 +2,11 @@
 
 use std::fmt;
 
-use super::{TENANTS, stage::Replayed, tally::Tally};
+use super::{
+    TENANTS,
+    stage::{Gone, Replayed},
+    tally::Tally,
+};
 
 /// What the demonstration shows.
 #[derive(Debug, Default)]
@@ -116,12 +120,12 @@ impl fmt::Display for Report {
             writeln!(f)?;
         }
         writeln!(f)?;
-        let database = match self.replayed {
-            Some(Replayed {
-                database_stopped: true,
-                ..
-            }) => "the database stopped",
-            _ => "no database known to it (it isn't ours to stop, so it went on)",
+        let database = match self.replayed.map(|replayed| replayed.database) {
+            Some(Gone::MovedAway) => "the database's file moved away and the server stopped",
+            Some(Gone::Stopped) => "the database stopped",
+            Some(Gone::NotOurs) | None => {
+                "no database known to it (it isn't ours to stop, so it went on)"
+            }
         };
         let replays = self.replayed.is_some_and(|replayed| replayed.all);
         let verdict = if replays {

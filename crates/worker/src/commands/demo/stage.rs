@@ -1,85 +1,90 @@
-//! What the demonstration stands on: a schema of its own, worker processes, and the servers.
+//! What the demonstration stands on: a database of its own, worker processes, and a server.
+
+mod database;
+mod directory;
 
 use std::{
     collections::BTreeMap,
     fs::File as LogFile,
-    path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
+    sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use anyhow::{Context as _, bail};
-use notekeeper_contract::DEFAULT_STORE;
+use anyhow::Context as _;
 use notekeeper_domain::{NoteName, Scope};
-use notekeeper_store::{Expected, NoteIndex as _, NoteStore as _, PostgresOptions, PostgresStore};
+use notekeeper_store::{Expected, Store};
 use prost::Message as _;
-use sqlx::{Connection as _, PgConnection};
 use temporalio_client::{Client, NamespacedClient as _};
 use temporalio_common::protos::temporal::api::history::v1::History;
 
 use crate::{
-    arguments::DatabaseArgs,
-    commands::demo::DemoArgs,
-    config::{File, StoreConfig},
+    commands::demo::{DemoArgs, StoreKind},
+    config::File,
     connection::{TemporalTarget, check_namespace},
+    dev_server::{DevServer, DevServerOptions, find_command_line},
     program::own_program,
 };
+
+pub(super) use self::database::Gone;
+use self::{database::Database, directory::Directory};
 
 use super::{notes::Notes, plan};
 
 /// Fault that stops the first worker: the store has committed, Temporal doesn't know yet.
 const FAULT_POINT: &str = "write_memory.after_commit";
 
-/// Exit code of `stop-postgres` for a database that was given to us.
-const NOT_OURS: i32 = 3;
-
 pub(super) struct Stage {
-    pub(super) store: PostgresStore,
+    pub(super) store: Arc<dyn Store>,
     pub(super) client: Client,
     pub(super) task_queue: String,
     pub(super) workflow_task_queue: String,
     target: TemporalTarget,
-    database: PostgresOptions,
-    database_stopped: bool,
-    directory: PathBuf,
+    /// Where it is the demonstration's own.
+    server: Option<DevServer>,
+    database: Database,
+    directory: Directory,
     workers: Vec<Child>,
 }
 
 impl Stage {
-    /// Connects to the server and makes the directory. The database is not touched yet, so that
-    /// nothing has to be cleared in it where the server isn't there.
+    /// Starts a server of its own or connects to the one that is there, and makes the directory. A
+    /// database that is there is not touched yet, so that nothing has to be cleared in it where the
+    /// server isn't.
     pub(super) async fn set(file: &File, args: &DemoArgs) -> anyhow::Result<Self> {
-        let url = DatabaseArgs {
-            database_url: args.database_url.clone(),
-            ..DatabaseArgs::default()
-        };
-        let Some(StoreConfig::Postgres(mut database)) = file.stores(&url)?.remove(DEFAULT_STORE)
-        else {
-            bail!("the demonstration needs a PostgreSQL database as the store `default`");
-        };
         let unique = format!("{}_{}", std::process::id(), since_epoch_ms());
-        database.schema = format!("notekeeper_demo_{unique}");
-        let store = PostgresStore::connect_lazy(&database)?;
-        let target = TemporalTarget::resolve(&file.temporal(&args.temporal))?;
+        let directory = Directory::make(&unique)?;
+        let database = match args.store {
+            StoreKind::Sqlite => Database::sqlite(directory.path()).await?,
+            StoreKind::Postgres => Database::postgres(file, args, &unique)?,
+        };
+        let (server, target) = match args.store {
+            StoreKind::Sqlite => {
+                let server = start_server(args).await?;
+                let target = server.target().clone();
+                (Some(server), target)
+            }
+            StoreKind::Postgres => {
+                let target = TemporalTarget::resolve(&file.temporal(&args.temporal))?;
+                (None, target)
+            }
+        };
         let client = target.connect().await.with_context(|| {
             format!(
-                "Temporal at {} can't be reached; `make demo` starts a server where \
+                "Temporal at {} can't be reached; `make demo STORE=postgres` starts a server where \
                  TEMPORAL_ADDRESS is not set",
                 target.address()
             )
         })?;
         check_namespace(&client).await?;
-        let directory = std::env::temp_dir().join(format!("notekeeper-demo-{unique}"));
-        std::fs::create_dir(&directory)
-            .with_context(|| format!("can't make `{}`", directory.display()))?;
         Ok(Self {
-            store,
+            store: database.store(),
             client,
             task_queue: format!("demo-memory-{unique}"),
             workflow_task_queue: format!("demo-workflows-{unique}"),
             target,
+            server,
             database,
-            database_stopped: false,
             directory,
             workers: Vec::new(),
         })
@@ -88,13 +93,20 @@ impl Stage {
     /// Makes what has to be cleared afterwards, also where this fails halfway: the script of the
     /// model, and the schema.
     pub(super) async fn prepare(&self) -> anyhow::Result<()> {
-        let script = self.directory.join("script.json");
+        let script = self.directory.path().join("script.json");
         std::fs::write(&script, plan::script().to_string())
             .with_context(|| format!("can't write `{}`", script.display()))?;
-        self.store.migrate().await.context(
-            "the database can't be used; `make demo` starts one where DATABASE_URL is not set",
-        )?;
-        Ok(())
+        self.database.prepare().await
+    }
+
+    /// What the notes are kept in and where Temporal is, for people.
+    pub(super) fn describe(&self) -> String {
+        let whose = match self.server {
+            Some(_) => "a server of the demonstration's own",
+            None => "the server",
+        };
+        let address = self.target.address();
+        format!("Notes in {}; {whose} at {address}.", self.database.name())
     }
 
     /// Whose notes a tenant's are.
@@ -134,17 +146,17 @@ impl Stage {
     /// Starts a worker. The first one is to be killed in the middle of a write.
     pub(super) fn start_worker(&mut self) -> anyhow::Result<()> {
         let number = self.workers.len() + 1;
-        let log = LogFile::create(self.directory.join(format!("worker-{number}.log")))?;
-        let marker = self.directory.join("killed");
-        let child = Command::new(own_program()?)
+        let directory = self.directory.path();
+        let log = LogFile::create(directory.join(format!("worker-{number}.log")))?;
+        let marker = directory.join("killed");
+        let mut command = Command::new(own_program()?);
+        command
             .arg("worker")
-            .env("DATABASE_URL", &self.database.url)
-            .env("NOTEKEEPER_SCHEMA", &self.database.schema)
             .env("TEMPORAL_ADDRESS", self.target.address().as_str())
             .env("TEMPORAL_NAMESPACE", self.client.namespace())
             .env("NOTEKEEPER_TASK_QUEUE", &self.task_queue)
             .env("NOTEKEEPER_WORKFLOW_TASK_QUEUE", &self.workflow_task_queue)
-            .env("NOTEKEEPER_SCRIPT", self.directory.join("script.json"))
+            .env("NOTEKEEPER_SCRIPT", directory.join("script.json"))
             .env(
                 "NOTEKEEPER_FAULT",
                 format!("{FAULT_POINT}=kill-once:{}", marker.display()),
@@ -153,9 +165,17 @@ impl Stage {
             .env_remove("NOTEKEEPER_QUEUES")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .context("can't start a worker")?;
+            .stderr(log);
+        for (name, value) in self.database.variables() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        if self.server.is_some() {
+            without_settings_for_other_servers(&mut command);
+        }
+        let child = command.spawn().context("can't start a worker")?;
         println!("Worker {number} is started (process {}).", child.id());
         self.workers.push(child);
         Ok(())
@@ -172,14 +192,14 @@ impl Stage {
         }
     }
 
-    /// Stops the workers, then the database, and replays the histories in a process that knows
-    /// neither database nor server. A database that is ours and can't be stopped is an error.
-    pub(super) fn replay_without_database(
+    /// Stops the workers, takes the database away, ends the server that is ours, and replays the
+    /// histories in a process that knows none of them.
+    pub(super) async fn replay_without_database(
         &mut self,
         histories: &[History],
     ) -> anyhow::Result<Replayed> {
         self.stop_workers();
-        let directory = self.directory.join("histories");
+        let directory = self.directory.path().join("histories");
         std::fs::create_dir(&directory)?;
         for (number, history) in histories.iter().enumerate() {
             std::fs::write(
@@ -187,13 +207,16 @@ impl Stage {
                 history.encode_to_vec(),
             )?;
         }
-        let services = std::env::var_os("NOTEKEEPER_SERVICES").map(PathBuf::from);
-        self.database_stopped = stop_database(services.as_deref())?;
+        let database = self.database.take_away().await?;
+        if let Some(server) = self.server.take() {
+            server.stop().await;
+        }
         let output = Command::new(own_program()?)
             .arg("replay")
             .arg(&directory)
             .env_remove("DATABASE_URL")
             .env_remove("TEMPORAL_ADDRESS")
+            .env_remove("NOTEKEEPER_SQLITE")
             .env_remove("NOTEKEEPER_CONFIG")
             .output()
             .context("can't start the replay")?;
@@ -202,7 +225,7 @@ impl Stage {
         }
         Ok(Replayed {
             all: output.status.success(),
-            database_stopped: self.database_stopped,
+            database,
         })
     }
 
@@ -217,18 +240,16 @@ impl Stage {
     /// Leaves nothing behind, except the logs of workers where something went wrong.
     pub(super) async fn clear(mut self, went_wrong: bool) {
         self.stop_workers();
-        if !self.database_stopped
-            && let Err(error) = drop_schema(&self.database).await
-        {
-            println!(
-                "The schema `{}` is left in the database: {error}",
-                self.database.schema
-            );
+        self.database.clear().await;
+        if let Some(server) = self.server {
+            server.stop().await;
         }
         if went_wrong && !self.workers.is_empty() {
-            println!("Logs and histories are in {}.", self.directory.display());
-        } else if let Err(error) = std::fs::remove_dir_all(&self.directory) {
-            println!("{} is left: {error}", self.directory.display());
+            println!(
+                "Logs and histories are in {}.",
+                self.directory.path().display()
+            );
+            self.directory.keep();
         }
     }
 }
@@ -237,79 +258,36 @@ impl Stage {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Replayed {
     pub(super) all: bool,
-    /// `false` where the database isn't ours to stop.
-    pub(super) database_stopped: bool,
+    pub(super) database: Gone,
 }
 
-/// Stops the database where it was started for us, by the programs in the directory `services`;
-/// says whether it was. Anything else is an error: the replay would prove nothing.
-fn stop_database(services: Option<&Path>) -> anyhow::Result<bool> {
-    let Some(services) = services else {
-        return Ok(false);
-    };
-    let status = Command::new(services.join("stop-postgres"))
-        .stdout(Stdio::null())
-        .status()
-        .context("can't stop the database")?;
-    match status.code() {
-        Some(0) => Ok(true),
-        Some(NOT_OURS) => Ok(false),
-        _ => {
-            bail!("the database can't be stopped for the replay: stop-postgres ended with {status}")
+/// A server that keeps nothing, on any port that is free.
+async fn start_server(args: &DemoArgs) -> anyhow::Result<DevServer> {
+    DevServer::start(&DevServerOptions {
+        program: find_command_line(args.temporal_cli.as_deref())?,
+        port: 0,
+        ui_port: None,
+        database: None,
+    })
+    .await
+}
+
+/// What Temporal's own tools read would lead a worker elsewhere, or have it show a key.
+fn without_settings_for_other_servers(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("TEMPORAL_")
+            && !matches!(&*text, "TEMPORAL_ADDRESS" | "TEMPORAL_NAMESPACE")
+        {
+            command.env_remove(&name);
         }
     }
-}
-
-/// Drops the demonstration's own schema.
-async fn drop_schema(database: &PostgresOptions) -> Result<(), sqlx::Error> {
-    let mut connection = PgConnection::connect(&database.url).await?;
-    // The name was made here, of letters, digits and `_`.
-    let statement = format!("drop schema if exists \"{}\" cascade", database.schema);
-    sqlx::raw_sql(sqlx::AssertSqlSafe(statement))
-        .execute(&mut connection)
-        .await?;
-    connection.close().await
+    // An empty profile in place of the user's.
+    command.env("TEMPORAL_CONFIG_FILE", "/dev/null");
 }
 
 fn since_epoch_ms() -> u128 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_millis())
-}
-
-#[cfg(test)]
-mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
-
-    use super::*;
-
-    /// What comes of a `stop-postgres` that ends with this exit code.
-    fn stopped_with(code: i32) -> anyhow::Result<bool> {
-        let services = tempfile::tempdir().expect("a directory");
-        let program = services.path().join("stop-postgres");
-        // In place before it is run, and never open for writing in this process.
-        let staged = services.path().join("staged");
-        std::fs::write(&staged, format!("#!/bin/sh\nexit {code}\n")).expect("a file");
-        std::fs::set_permissions(&staged, std::fs::Permissions::from_mode(0o755)).expect("a mode");
-        let copied = Command::new("cp")
-            .args(["-p"])
-            .arg(&staged)
-            .arg(&program)
-            .status();
-        assert!(copied.expect("run cp").success());
-        stop_database(Some(services.path()))
-    }
-
-    #[test]
-    fn only_a_database_that_is_not_ours_may_go_on_during_the_replay() {
-        assert!(stopped_with(0).expect("stopped"));
-        assert!(!stopped_with(3).expect("not ours"));
-        assert!(!stop_database(None).expect("nobody to ask"));
-        for code in [1, 2, 127] {
-            let said = stopped_with(code).expect_err("not stopped").to_string();
-            assert!(said.contains("can't be stopped"), "{said}");
-        }
-        let nowhere = Path::new("/nowhere");
-        assert!(stop_database(Some(nowhere)).is_err());
-    }
 }

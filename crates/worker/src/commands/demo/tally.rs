@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Context as _;
 use notekeeper_contract::{DeleteMemoryInput, WriteMemoryInput};
 use notekeeper_domain::{Fingerprint, NoteName, Operation, OperationId};
-use notekeeper_store::NoteStore as _;
 use prost::Message as _;
 use serde_json::Value;
 use temporalio_common::protos::temporal::api::{
@@ -64,7 +63,7 @@ pub(super) async fn count(
         notes_after: after.len(),
         notes_as_planned: after == plan::notes_after(notes.by_name())?,
         history_bytes: history.encoded_len(),
-        inlined_bytes: history.encoded_len() + history_bytes::saved(&stage.store, &calls).await?,
+        inlined_bytes: history.encoded_len() + history_bytes::saved(&*stage.store, &calls).await?,
         ..Tally::default()
     };
     let scope = Stage::scope(tenant)?;
