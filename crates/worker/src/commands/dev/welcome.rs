@@ -74,7 +74,7 @@ impl fmt::Display for Welcome<'_> {
         )?;
         writeln!(
             f,
-            "  from Python: call the activities by name, as README.md shows"
+            "  {there}python3 remember.py ada \"likes tea\"   a workflow in Python, in examples/python"
         )?;
         writeln!(f, "Ctrl-C stops all of it.")
     }
