@@ -1,6 +1,10 @@
 //! The document and the schemas are those of the types. `make contract` writes them anew.
 
-use std::{collections::BTreeSet, fs, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -32,7 +36,7 @@ fn writes() -> bool {
 
 /// Compares a file with what it must hold, or writes that.
 #[track_caller]
-fn check(path: &PathBuf, expected: &str) {
+fn check(path: &Path, expected: &str) {
     let found = fs::read_to_string(path).unwrap_or_default();
     if found != expected && writes() {
         fs::write(path, expected).unwrap();
