@@ -51,6 +51,24 @@ fn shown(called: &Called) -> (&'static str, Value) {
     ("failure", shown)
 }
 
+/// The same, with every time that is written as one at one and the same time.
+fn timeless(mut value: Value) -> Value {
+    let inner: Box<dyn Iterator<Item = &mut Value>> = match &mut value {
+        Value::Array(values) => Box::new(values.iter_mut()),
+        Value::Object(fields) => Box::new(fields.values_mut()),
+        Value::String(text) if is_time(text) => return json!("2026-11-30T04:05:06Z"),
+        _ => return value,
+    };
+    for value in inner {
+        *value = timeless(value.take());
+    }
+    value
+}
+
+fn is_time(text: &str) -> bool {
+    text.replace(|c: char| c.is_ascii_digit(), "0") == "0000-00-00T00:00:00Z"
+}
+
 /// The answers to the document's prompts.
 fn turns() -> Value {
     json!([{"prompt": "I moved to Kiel.", "responses": [
@@ -79,7 +97,7 @@ async fn a_worker_answers_the_requests_of_the_document_as_it_says() {
         };
         let activity = request.marker.strip_prefix("request: ").expect("a request");
         let (kind, json) = shown(&bed.call(activity, &request.json).await);
-        if (kind, &json) != (said.marker.as_str(), &said.json) {
+        if (kind, &timeless(json.clone())) != (said.marker.as_str(), &said.json) {
             writeln!(
                 differing,
                 "{activity} {} came to {kind}:\n{json:#}",

@@ -111,7 +111,7 @@ async fn a_notebook_is_written_listed_read_searched_and_deleted_in_both_ways_ali
             .lines()
             .map(|l| l.split_whitespace().collect())
             .collect();
-        assert_eq!(lines[0], ["NOTE", "CHARS", "VERSION"]);
+        assert_eq!(lines[0], ["NOTE", "CHARS", "VERSION", "UPDATED"]);
         assert_eq!(lines[2][..2], ["plans.md", "13"]);
         let one = note(&bed, via, &["ls", "--limit", "1"]).await;
         assert_eq!((one.stdout.lines().count(), one.code), (2, Some(0)));

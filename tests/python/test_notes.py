@@ -154,7 +154,7 @@ class Listing(Calls):
         names = [note["file"] for note in listed["files"]]
         self.assertEqual(names, ["MEMORY.md", "cake.md", "tea.md"])
         self.assertEqual([note["chars"] for note in listed["files"]], [3, 3, 3])
-        self.assertEqual(set(listed["files"][0]), {"file", "version", "chars"})
+        self.assertEqual(set(listed["files"][0]), {"file", "version", "chars", "updated_at"})
         self.assertEqual((listed["truncated"], first), (False, {"files": listed["files"][:1], "truncated": True}))
 
     async def test_gives_nothing_where_there_is_nothing(self):

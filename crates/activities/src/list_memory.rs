@@ -1,9 +1,7 @@
 //! `list_memory`: the notes of a scope, without their text.
 
-use futures::{StreamExt as _, TryStreamExt as _, stream};
 use notekeeper_contract::{ListMemoryInput, ListedMemory, MemoryFile, RESULT_BYTES_MAX};
-use notekeeper_domain::{NoteName, Scope};
-use notekeeper_store::{Store, StoreError};
+use notekeeper_store::Listing;
 use tracing::{Instrument as _, field::Empty};
 
 use crate::{
@@ -11,10 +9,6 @@ use crate::{
     encoded::encoded_bytes,
     span::{operation_span, record_stop},
 };
-
-/// Notes that are looked at together: enough to hide the way to a database, few enough to leave
-/// its connections to others.
-const LOOKS_AT_A_TIME: usize = 4;
 
 impl Notebook {
     /// Lists the notes of a scope, ascending by name. What wouldn't fit into a result is left out
@@ -35,12 +29,13 @@ impl Notebook {
             memory.files = Empty,
             memory.truncated = Empty,
         );
-        let listed = listed(store.as_ref(), &scope, files_max)
+        let listing = store
+            .list(&scope, files_max)
             .instrument(span.clone())
             .await
             .map_err(Failure::from)
             .inspect_err(|failure| record_stop(&span, failure.kind.as_str()))?;
-        let listed = within_result(listed);
+        let listed = within_result(to_wire(listing));
         span.record("memory.outcome", "ok");
         span.record("memory.files", listed.files.len());
         span.record("memory.truncated", listed.truncated);
@@ -48,37 +43,17 @@ impl Notebook {
     }
 }
 
-async fn listed(
-    store: &dyn Store,
-    scope: &Scope,
-    files_max: usize,
-) -> Result<ListedMemory, StoreError> {
-    let names = store.names(scope, files_max).await?;
-    let looks = names.names.into_iter().map(|name| look(store, scope, name));
-    let files: Vec<Option<MemoryFile>> = stream::iter(looks)
-        .buffered(LOOKS_AT_A_TIME)
-        .try_collect()
-        .await?;
-    Ok(ListedMemory {
-        // One that was deleted since its name was read is no note any more.
-        files: files.into_iter().flatten().collect(),
-        truncated: names.more,
-    })
-}
-
-async fn look(
-    store: &dyn Store,
-    scope: &Scope,
-    name: NoteName,
-) -> Result<Option<MemoryFile>, StoreError> {
-    let whole = store
-        .read(scope, &name, bounds::any_number(usize::MAX))
-        .await?;
-    Ok(whole.map(|note| MemoryFile {
-        file: name.as_str().to_owned(),
+fn to_wire(listing: Listing) -> ListedMemory {
+    let files = listing.notes.into_iter().map(|note| MemoryFile {
+        file: note.name.as_str().to_owned(),
         version: note.version.as_str().to_owned(),
-        chars: note.content.chars().count(),
-    }))
+        chars: note.chars,
+        updated_at: note.updated_at,
+    });
+    ListedMemory {
+        files: files.collect(),
+        truncated: listing.more,
+    }
 }
 
 /// Leaves out notes from the end until the whole result fits.

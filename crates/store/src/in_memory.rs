@@ -13,8 +13,8 @@ use notekeeper_domain::{
 };
 
 use crate::{
-    EditRequest, Expected, MutationError, Names, NoteIndex, NotePart, NoteStore, NotebookBounds,
-    Receipt, ReceiptStatus, SnapshotStore, StoreError,
+    EditRequest, Expected, ListedNote, Listing, MutationError, Names, NoteIndex, NotePart,
+    NoteStore, NotebookBounds, Receipt, ReceiptStatus, SnapshotStore, StoreError,
     values::{check_content, check_digest, check_edit, check_operation},
 };
 
@@ -243,6 +243,24 @@ impl NoteIndex for InMemoryStore {
         Ok(Names {
             names: in_scope.notes.keys().take(names_max).cloned().collect(),
             more: in_scope.notes.len() > names_max,
+        })
+    }
+
+    async fn list(&self, scope: &Scope, notes_max: usize) -> Result<Listing, StoreError> {
+        let state = self.lock();
+        let Some(in_scope) = state.scopes.get(scope) else {
+            return Ok(Listing::default());
+        };
+        let notes = in_scope.notes.iter().take(notes_max);
+        let notes = notes.map(|(name, note)| ListedNote {
+            name: name.clone(),
+            version: note.version.clone(),
+            chars: note.content.chars().count(),
+            updated_at: None,
+        });
+        Ok(Listing {
+            notes: notes.collect(),
+            more: in_scope.notes.len() > notes_max,
         })
     }
 

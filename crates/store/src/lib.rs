@@ -45,8 +45,8 @@ pub mod conformance;
 pub use error::{MutationError, StoreError};
 pub use in_memory::InMemoryStore;
 pub use notes::{
-    EditRequest, Expected, Names, NoteIndex, NotePart, NoteStore, NotebookBounds, Receipt,
-    ReceiptStatus,
+    EditRequest, Expected, ListedNote, Listing, Names, NoteIndex, NotePart, NoteStore,
+    NotebookBounds, Receipt, ReceiptStatus,
 };
 pub use postgres::{MigrationReport, PostgresOptions, PostgresStore};
 pub use snapshots::SnapshotStore;

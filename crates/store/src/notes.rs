@@ -8,7 +8,7 @@ use notekeeper_domain::{
     WriteStatus,
 };
 
-use crate::{MutationError, StoreError};
+use crate::{MutationError, StoreError, counts::token};
 
 /// A note, or its first characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -167,6 +167,57 @@ impl Names {
     }
 }
 
+/// Notes without their text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// Ascending by name, compared by code point.
+    pub notes: Vec<ListedNote>,
+    /// Whether there are more.
+    pub more: bool,
+}
+
+/// A note without its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedNote {
+    /// Name of the note.
+    pub name: NoteName,
+    /// Its version.
+    pub version: Version,
+    /// Characters of its text.
+    pub chars: usize,
+    /// When it was last changed, in UTC and whole seconds, as `2026-11-30T04:05:06Z`; `None` where
+    /// the store keeps no times.
+    pub updated_at: Option<String>,
+}
+
+/// A row of a listing, as databases have it: name, version, characters, time.
+pub(crate) type ListedRow = (String, i64, i32, String);
+
+impl Listing {
+    /// The first rows of a list that goes one further where there are more. Odd names are passed
+    /// over as by [`Names::of_listed`].
+    pub(crate) fn of_rows(rows: Vec<ListedRow>, notes_max: usize) -> Self {
+        let listed = rows.iter().map(|(name, ..)| name.clone()).collect();
+        let Names { names, more } = Names::of_listed(listed, notes_max);
+        let mut names = names.into_iter().peekable();
+        let notes = rows
+            .into_iter()
+            .filter_map(|(name, version, chars, updated_at)| {
+                let name = names.next_if(|next| next.as_str() == name)?;
+                Some(ListedNote {
+                    name,
+                    version: token(version),
+                    chars: usize::try_from(chars).unwrap_or_default(),
+                    updated_at: Some(updated_at),
+                })
+            });
+        Self {
+            notes: notes.collect(),
+            more,
+        }
+    }
+}
+
 /// Bounds of the view that a snapshot is rendered from.
 #[derive(Debug, Clone, Copy)]
 pub struct NotebookBounds {
@@ -243,6 +294,9 @@ pub trait NoteStore: Send + Sync + Debug {
 pub trait NoteIndex: Send + Sync {
     /// The first `names_max` names of the scope.
     async fn names(&self, scope: &Scope, names_max: usize) -> Result<Names, StoreError>;
+
+    /// The first `notes_max` notes of the scope, without their text.
+    async fn list(&self, scope: &Scope, notes_max: usize) -> Result<Listing, StoreError>;
 
     /// The main note and the names of the others that end in `.md`, in one round trip. Of a main
     /// note over the bound it reads the tail.

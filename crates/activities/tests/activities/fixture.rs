@@ -9,8 +9,8 @@ use notekeeper_domain::{
     NoteName, Notebook as NotebookView, Operation, Scope, SearchAnswer, SearchLimits, SearchQuery,
 };
 use notekeeper_store::{
-    EditRequest, Expected, InMemoryStore, MutationError, Names, NoteIndex, NotePart, NoteStore,
-    NotebookBounds, Receipt, SnapshotStore, Store, StoreError,
+    EditRequest, Expected, InMemoryStore, Listing, MutationError, Names, NoteIndex, NotePart,
+    NoteStore, NotebookBounds, Receipt, SnapshotStore, Store, StoreError,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -118,6 +118,11 @@ impl NoteIndex for Watched {
     async fn names(&self, scope: &Scope, names_max: usize) -> Result<Names, StoreError> {
         self.ask("names")?;
         self.inner.names(scope, names_max).await
+    }
+
+    async fn list(&self, scope: &Scope, notes_max: usize) -> Result<Listing, StoreError> {
+        self.ask("list")?;
+        self.inner.list(scope, notes_max).await
     }
 
     async fn notebook(

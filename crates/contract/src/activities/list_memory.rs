@@ -54,4 +54,8 @@ pub struct MemoryFile {
     pub version: String,
     /// Length of its text, in characters.
     pub chars: usize,
+    /// When it was last changed, in UTC, as `2026-11-30T04:05:06Z`; missing where the store keeps no
+    /// times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<String>,
 }

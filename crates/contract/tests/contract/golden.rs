@@ -115,6 +115,7 @@ fn list_memory() {
         file: "drinks.md".to_owned(),
         version: "17".to_owned(),
         chars: 12,
+        updated_at: Some("2026-11-30T04:05:06Z".to_owned()),
     };
     let listed = ListedMemory {
         files: vec![file],

@@ -3,11 +3,12 @@
 use notekeeper_domain::{MAIN_NOTE, MainNote, MainPart};
 
 use super::fixture::{Notebook, name, notebook};
-use crate::{Expected, NotebookBounds, Store};
+use crate::{Expected, Listing, NotebookBounds, Store};
 
 pub(super) async fn exercise<S: Store>(store: &S) {
     names_ascend_by_code_point(&notebook(store, "l/order")).await;
     listing_keeps_to_its_bound(&notebook(store, "l/bound")).await;
+    a_list_has_version_length_and_time(&notebook(store, "l/list")).await;
     nested_scopes_stay_out(store).await;
     a_notebook_has_the_main_note_and_other_markdown(&notebook(store, "l/notebook")).await;
     an_over_long_main_note_shows_its_end(&notebook(store, "l/tail")).await;
@@ -70,6 +71,38 @@ async fn listing_keeps_to_its_bound<S: Store>(notebook: &Notebook<'_, S>) {
     let three = names(3).await;
     assert_eq!((three.names.len(), three.more), (3, false));
     assert_eq!(names(usize::MAX).await.names.len(), 3);
+}
+
+async fn a_list_has_version_length_and_time<S: Store>(notebook: &Notebook<'_, S>) {
+    let list = async |notes_max| {
+        let listed = notebook.store.list(&notebook.scope, notes_max).await;
+        listed.expect("list")
+    };
+    assert_eq!(list(10).await, Listing::default());
+    for (file, text) in [("b.md", "固固"), (MAIN_NOTE, "- tea\n"), ("a.md", "")] {
+        notebook.put(file, text).await;
+    }
+    let listed = list(10).await;
+    assert!(!listed.more);
+    let names: Vec<_> = listed.notes.iter().map(|note| note.name.as_str()).collect();
+    assert_eq!(names, [MAIN_NOTE, "a.md", "b.md"]);
+    let chars: Vec<_> = listed.notes.iter().map(|note| note.chars).collect();
+    assert_eq!(chars, [6, 0, 2]);
+    for note in &listed.notes {
+        let read = notebook.store.read(&notebook.scope, &note.name, 1).await;
+        let read = read.expect("read").expect("it is there");
+        assert_eq!(note.version, read.version);
+        // `2026-11-30T04:05:06Z`, where the store keeps times.
+        if let Some(time) = &note.updated_at {
+            let form = time.replace(|c: char| c.is_ascii_digit(), "0");
+            assert_eq!(form, "0000-00-00T00:00:00Z");
+        }
+    }
+    let two = list(2).await;
+    assert_eq!((&two.notes[..], two.more), (&listed.notes[..2], true));
+    assert!(!list(3).await.more);
+    let none = list(0).await;
+    assert_eq!((none.notes.len(), none.more), (0, true));
 }
 
 async fn nested_scopes_stay_out<S: Store>(store: &S) {

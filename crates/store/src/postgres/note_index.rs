@@ -13,11 +13,12 @@ use super::{
     store::PostgresStore,
 };
 use crate::{
-    Names, NoteIndex, NotebookBounds, StoreError,
+    Listing, Names, NoteIndex, NotebookBounds, StoreError,
     counts::{bounded, limit},
 };
 
 const LIST_NAMES: &str = include_str!("sql/list_names.sql");
+const LIST_NOTES: &str = include_str!("sql/list_notes.sql");
 const READ_NOTEBOOK: &str = include_str!("sql/read_notebook.sql");
 
 #[async_trait]
@@ -25,6 +26,12 @@ impl NoteIndex for PostgresStore {
     async fn names(&self, scope: &Scope, names_max: usize) -> Result<Names, StoreError> {
         attempted!(self, Repeatable::Always, |connection| names(
             connection, scope, names_max
+        ))
+    }
+
+    async fn list(&self, scope: &Scope, notes_max: usize) -> Result<Listing, StoreError> {
+        attempted!(self, Repeatable::Always, |connection| list(
+            connection, scope, notes_max
         ))
     }
 
@@ -61,6 +68,19 @@ async fn names(
         .fetch_all(connection)
         .await?;
     Ok(Names::of_listed(names, names_max))
+}
+
+async fn list(
+    connection: &mut PgConnection,
+    scope: &Scope,
+    notes_max: usize,
+) -> Result<Listing, Fault> {
+    let rows = sqlx::query_as(LIST_NOTES)
+        .bind(scope.as_str())
+        .bind(limit(notes_max.saturating_add(1)))
+        .fetch_all(connection)
+        .await?;
+    Ok(Listing::of_rows(rows, notes_max))
 }
 
 async fn notebook(

@@ -8,17 +8,22 @@ use sqlx::Row as _;
 
 use super::{attempts::attempted, fault::Fault, search::search, store::SqliteStore};
 use crate::{
-    Names, NoteIndex, NotebookBounds, StoreError,
+    Listing, Names, NoteIndex, NotebookBounds, StoreError,
     counts::{bounded, limit},
 };
 
 const LIST_NAMES: &str = include_str!("sql/list_names.sql");
+const LIST_NOTES: &str = include_str!("sql/list_notes.sql");
 const READ_NOTEBOOK: &str = include_str!("sql/read_notebook.sql");
 
 #[async_trait]
 impl NoteIndex for SqliteStore {
     async fn names(&self, scope: &Scope, names_max: usize) -> Result<Names, StoreError> {
         attempted(self, |_| names(self, scope, names_max)).await
+    }
+
+    async fn list(&self, scope: &Scope, notes_max: usize) -> Result<Listing, StoreError> {
+        attempted(self, |_| list(self, scope, notes_max)).await
     }
 
     async fn notebook(
@@ -46,6 +51,15 @@ async fn names(store: &SqliteStore, scope: &Scope, names_max: usize) -> Result<N
         .fetch_all(&mut *store.reader().await?)
         .await?;
     Ok(Names::of_listed(names, names_max))
+}
+
+async fn list(store: &SqliteStore, scope: &Scope, notes_max: usize) -> Result<Listing, Fault> {
+    let rows = sqlx::query_as(LIST_NOTES)
+        .bind(scope.as_str())
+        .bind(limit(notes_max.saturating_add(1)))
+        .fetch_all(&mut *store.reader().await?)
+        .await?;
+    Ok(Listing::of_rows(rows, notes_max))
 }
 
 async fn notebook(

@@ -10,7 +10,7 @@ use crate::database::Database;
 
 /// Parameters of a call of each statement, as SQL text. A statement that isn't listed fails the
 /// test, so none goes unseen.
-const CALLS: [(&str, &[&str]); 15] = [
+const CALLS: [(&str, &[&str]); 16] = [
     ("look_up", &["'acme/7/main'", "'none'", "'n7.md'", "1001"]),
     ("find_receipt", &["'acme/7/main'", "'op7'"]),
     (
@@ -55,6 +55,7 @@ const CALLS: [(&str, &[&str]); 15] = [
     ),
     ("read_note", &["'acme/7/main'", "'n7.md'", "65536"]),
     ("list_names", &["'acme/7/main'", "11"]),
+    ("list_notes", &["'acme/7/main'", "11"]),
     (
         "read_notebook",
         &["'acme/7/main'", "'MEMORY.md'", "65536", "1333"],

@@ -49,11 +49,15 @@ pub(super) async fn run(config: Option<&Path>, args: LsArgs) -> anyhow::Result<E
         remark("no notes");
         return Ok(Exit::Done.into());
     }
-    let rows = listed
-        .files
-        .into_iter()
-        .map(|file| [file.file, file.chars.to_string(), file.version]);
-    print(&table(["NOTE", "CHARS", "VERSION"], &[1, 2], rows))?;
+    let rows = listed.files.into_iter().map(|file| {
+        let updated = file.updated_at.unwrap_or_else(|| "unknown".to_owned());
+        [file.file, file.chars.to_string(), file.version, updated]
+    });
+    print(&table(
+        ["NOTE", "CHARS", "VERSION", "UPDATED"],
+        &[1, 2],
+        rows,
+    ))?;
     if listed.truncated {
         remark("there are more; list them with a higher --limit");
     }
