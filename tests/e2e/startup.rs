@@ -5,6 +5,7 @@ mod demo;
 mod dev;
 mod servers;
 mod settings;
+mod sqlite;
 
 use std::{
     os::unix::{fs::PermissionsExt as _, process::CommandExt as _},
