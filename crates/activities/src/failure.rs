@@ -2,7 +2,7 @@
 //!
 //! A [`Refusal`] is what the model can correct. It is a result and never becomes a failure.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use notekeeper_contract::{BadArgument, FailureType, Outcome};
 use notekeeper_domain::{InvalidNoteName, InvalidOperation, InvalidScope, Refusal};
@@ -22,6 +22,8 @@ pub struct Failure {
     pub kind: FailureType,
     /// What went wrong and what to do about it.
     pub message: String,
+    /// When the next attempt makes sense, where it is known better than by the retry policy.
+    pub retry_after: Option<Duration>,
 }
 
 impl Failure {
@@ -30,6 +32,7 @@ impl Failure {
         Self {
             kind,
             message: message.into(),
+            retry_after: None,
         }
     }
 
@@ -79,6 +82,7 @@ impl From<Failure> for ApplicationFailure {
         Self::builder(failure.message)
             .type_name(failure.kind.as_str().to_owned())
             .non_retryable(!failure.kind.is_retryable())
+            .maybe_next_retry_delay(failure.retry_after)
             .build()
     }
 }
@@ -115,11 +119,14 @@ impl From<StoreError> for Failure {
 
 impl From<ModelError> for Failure {
     fn from(error: ModelError) -> Self {
-        let kind = match error {
-            ModelError::Unavailable(_) => FailureType::Unavailable,
-            ModelError::Refused(_) => FailureType::ModelRefused,
-        };
-        Self::new(kind, error.to_string())
+        let message = error.to_string();
+        match error {
+            ModelError::Unavailable { retry_after, .. } => Self {
+                retry_after,
+                ..Self::new(FailureType::Unavailable, message)
+            },
+            ModelError::Refused(_) => Self::new(FailureType::ModelRefused, message),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The port for chat models.
 
-use std::fmt::Debug;
+use std::{fmt::Debug, time::Duration};
 
 use async_trait::async_trait;
 use notekeeper_domain::{Message, ToolCall, ToolDefinition};
@@ -32,12 +32,27 @@ pub struct ChatResponse {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     /// The model can't be reached or is overloaded; the same request may succeed later.
-    #[error("model is unavailable: {0}")]
-    Unavailable(String),
+    #[error("model is unavailable: {message}")]
+    Unavailable {
+        /// What happened.
+        message: String,
+        /// How long the model asks to wait before the same request, if it asks: at most a minute.
+        retry_after: Option<Duration>,
+    },
     /// The model refuses the request or answers something that can't be used; the same request
     /// would end the same way.
     #[error("model refused: {0}")]
     Refused(String),
+}
+
+impl ModelError {
+    /// An [`Unavailable`](Self::Unavailable) that leaves the time of the next attempt to the caller.
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        Self::Unavailable {
+            message: message.into(),
+            retry_after: None,
+        }
+    }
 }
 
 /// A chat model.

@@ -1,10 +1,12 @@
-//! Models, seen from the outside: what is asked of one, what it answers, and a scripted one for
-//! tests and demonstrations.
+//! Models, seen from the outside: what is asked of one and what it answers; a scripted one for
+//! tests and demonstrations, and one behind an endpoint that speaks OpenAI's protocol.
 
 mod chat;
+mod openai;
 mod script;
 mod scripted;
 
 pub use chat::{ChatModel, ChatRequest, ChatResponse, ModelError};
+pub use openai::{ApiKey, OPENAI_BASE_URL, OpenAiError, OpenAiModel, OpenAiOptions};
 pub use script::ScriptError;
 pub use scripted::ScriptedModel;

@@ -200,7 +200,7 @@ impl Response {
             .attempts
             .is_none_or(|attempts| request.attempt <= attempts);
         fails.then(|| match failure.kind {
-            FailureKind::Unavailable => ModelError::Unavailable("the script says so".to_owned()),
+            FailureKind::Unavailable => ModelError::unavailable("the script says so"),
             FailureKind::Refused => ModelError::Refused("the script says so".to_owned()),
         })
     }

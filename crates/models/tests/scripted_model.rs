@@ -180,7 +180,7 @@ async fn failures_last_as_many_attempts_as_the_script_says() {
         };
         model.respond(&request).await.map(|response| response.text)
     };
-    let unavailable = Err(ModelError::Unavailable("the script says so".to_owned()));
+    let unavailable = Err(ModelError::unavailable("the script says so"));
     assert_eq!(attempt("tea", 1).await, unavailable);
     assert_eq!(attempt("tea", 2).await, unavailable);
     assert_eq!(attempt("tea", 3).await, Ok("one".to_owned()));

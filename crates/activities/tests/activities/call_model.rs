@@ -213,7 +213,7 @@ async fn bad_input_is_a_typed_failure() {
 #[tokio::test]
 async fn a_model_that_is_away_is_asked_again_and_one_that_refuses_is_not() {
     let fields = json!({"messages": [{"role": "user", "content": "tea?"}]});
-    let away = Err(ModelError::Unavailable("time-out".to_owned()));
+    let away = Err(ModelError::unavailable("time-out"));
     let (result, _) = call(&bench(), away, fields.clone()).await;
     assert_eq!(result.unwrap_err().kind, FailureType::Unavailable);
     let refused = Err(ModelError::Refused("policy".to_owned()));

@@ -111,7 +111,7 @@ fn errors_of_stores_models_and_callers_have_their_kinds() {
             FailureType::TooLarge,
         ),
         (
-            ModelError::Unavailable("x".to_owned()).into(),
+            ModelError::unavailable("x").into(),
             FailureType::Unavailable,
         ),
         (

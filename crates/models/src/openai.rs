@@ -1,0 +1,71 @@
+//! A chat model behind an endpoint that speaks OpenAI's protocol.
+
+mod answer;
+mod client;
+mod endpoint;
+mod failure;
+mod options;
+mod request;
+mod transport;
+
+use async_openai::{Client, error::OpenAIError};
+use async_trait::async_trait;
+use serde_json::Value;
+
+use crate::{ChatModel, ChatRequest, ChatResponse, ModelError};
+
+pub use self::options::{ApiKey, OPENAI_BASE_URL, OpenAiError, OpenAiOptions};
+use self::{endpoint::Endpoint, transport::Transport};
+
+/// A chat model that is asked by `POST {base_url}/chat/completions`, without streaming.
+///
+/// Each [`respond`](ChatModel::respond) is one HTTP request: nothing is retried here. What can't
+/// be told apart from the outside is decided so:
+///
+/// - 408, 409, 425, 429 and 5xx, a connection that fails or breaks, and a time-out are
+///   [`Unavailable`](ModelError::Unavailable), with the `Retry-After` of the answer. A 429 that says
+///   that the account's quota is used up is `Refused`.
+/// - Every other status, redirects included, is [`Refused`](ModelError::Refused).
+/// - An answer that isn't a chat completion is `Refused`: it comes from a wrong address more often
+///   than from a fault that passes.
+/// - An answer that was cut at its longest length, or by a content filter, is `Refused`: half of a
+///   tool call must not be carried out, and half of a text must not pass for the whole.
+/// - A refusal in the model's own words is an answer.
+/// - Arguments of a tool call that are no JSON object are kept as the text that the model wrote.
+#[derive(Clone)]
+pub struct OpenAiModel {
+    options: OpenAiOptions,
+    client: Client<Endpoint>,
+}
+
+impl OpenAiModel {
+    /// Prepares the client. Nothing is connected yet.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenAiError`] names the option that can't be used, or says that this machine has no root
+    /// certificates, which an `https` endpoint needs.
+    pub fn new(options: OpenAiOptions) -> Result<Self, OpenAiError> {
+        let endpoint = Endpoint::new(&options)?;
+        options.check()?;
+        let http = client::http_client(&endpoint, options.timeout)?;
+        let transport = Transport::new(http.clone(), options.timeout);
+        let client = Client::build(http, endpoint).with_http_service(transport);
+        Ok(Self { options, client })
+    }
+}
+
+impl std::fmt::Debug for OpenAiModel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("OpenAiModel").field(&self.options).finish()
+    }
+}
+
+#[async_trait]
+impl ChatModel for OpenAiModel {
+    async fn respond(&self, request: &ChatRequest) -> Result<ChatResponse, ModelError> {
+        let body = request::body(&self.options, request);
+        let answered: Result<Value, OpenAIError> = self.client.chat().create_byot(body).await;
+        answer::response(answered.map_err(failure::of_client)?)
+    }
+}
