@@ -33,7 +33,7 @@ fn turns() -> Value {
         call(content, json!({})),
         call("look_up", json!({"item": content})),
     ];
-    let sell_out = call("sell_out", json!(content));
+    let sell_out = call("sell_out", json!({"item": content}));
     json!([
         {"prompt": words, "responses": [{"tool_calls": calls}, {"text": content}]},
         {"prompt": format!("{words}, sell"), "responses": [{"tool_calls": [sell_out]}]},

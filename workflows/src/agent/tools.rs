@@ -78,7 +78,8 @@ async fn carry_out_one<W: AgentHost>(
     }
 }
 
-/// Runs an application's tool on the first memory's scope.
+/// Runs an application's tool on the first memory's scope. Arguments that are no JSON at all are the
+/// model's to correct: an activity would get a text where it expects an object, and fail.
 async fn call_application<W: AgentHost>(
     ctx: &WorkflowContext<W>,
     setup: &Setup,
@@ -93,7 +94,13 @@ async fn call_application<W: AgentHost>(
     let operation = call
         .operation(memory.scope())
         .map_err(|error| unusable(error.to_string()))?;
-    let arguments = call.call.arguments.clone();
+    let arguments = match &call.call.arguments {
+        Value::String(text) => match serde_json::from_str(text) {
+            Ok(arguments) => arguments,
+            Err(error) => return Ok((format!("the arguments are no JSON: {error}"), true)),
+        },
+        other => other.clone(),
+    };
     let input = ToolInput {
         arguments,
         scope: memory.scope_ref(),
