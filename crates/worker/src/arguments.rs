@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::{config::Queue, database_url::DatabaseUrl};
+use crate::{
+    config::{BaseUrl, Queue},
+    database_url::DatabaseUrl,
+};
 
 /// How results are printed.
 #[derive(Debug, Clone, Default, Args)]
@@ -87,4 +90,18 @@ pub(crate) struct ModelArgs {
     /// JSON file with the turns of the scripted model; it becomes the model `default`.
     #[arg(long, env = "NOTEKEEPER_SCRIPT", value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
+
+    /// Name of a model behind an OpenAI-compatible endpoint; it becomes the model `default`. Its key
+    /// comes from OPENAI_API_KEY.
+    #[arg(long, env = "NOTEKEEPER_MODEL", value_name = "NAME")]
+    pub(crate) model: Option<String>,
+
+    /// Base URL of that endpoint, such as `http://localhost:8080/v1` [default: OpenAI's own].
+    #[arg(
+        long,
+        env = "OPENAI_BASE_URL",
+        value_name = "URL",
+        hide_env_values = true
+    )]
+    pub(crate) model_url: Option<BaseUrl>,
 }

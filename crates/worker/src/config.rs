@@ -16,12 +16,12 @@ use crate::arguments::TemporalArgs;
 
 pub(crate) use self::{
     given::Given,
-    models::ModelSection,
+    models::{BaseUrl, ModelConfig},
     resolved::{Setting, settings},
     stores::StoreConfig,
     worker::{Queue, WorkerConfig},
 };
-use self::{parse::parse, stores::StoreSection, worker::WorkerSection};
+use self::{models::ModelSection, parse::parse, stores::StoreSection, worker::WorkerSection};
 
 /// What the TOML file may hold. An unknown key is an error.
 #[derive(Debug, Default, Deserialize)]

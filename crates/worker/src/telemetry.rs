@@ -5,8 +5,8 @@ use std::io::IsTerminal as _;
 use anyhow::Context as _;
 use tracing_subscriber::EnvFilter;
 
-/// Whatever the filter says.
-const QUOTES_THE_URL: &str = "sqlx_postgres::options=off";
+/// Whatever the filter says: libraries that quote a URL with a password, or a model's answer.
+const QUOTING: [&str; 2] = ["sqlx_postgres::options=off", "async_openai=off"];
 
 /// Starts logging to standard error. Libraries stay at warnings where the filter names none of
 /// them.
@@ -26,7 +26,9 @@ pub(crate) fn start(filter: &str) -> anyhow::Result<()> {
     }
     // The driver would quote a parameter of the database's URL that it doesn't know, with its
     // value: a misspelt password. The store names the parameter alone.
-    let parsed = parsed.add_directive(QUOTES_THE_URL.parse().context("own log directive")?);
+    for directive in QUOTING {
+        parsed = parsed.add_directive(directive.parse().context("own log directive")?);
+    }
     tracing_subscriber::fmt()
         .with_env_filter(parsed)
         .with_writer(std::io::stderr)

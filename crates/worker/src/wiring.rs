@@ -4,10 +4,10 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use notekeeper_activities::{Models, Stores};
-use notekeeper_models::{ChatModel, ScriptedModel};
+use notekeeper_models::{ChatModel, OpenAiModel, ScriptedModel};
 use notekeeper_store::{InMemoryStore, PostgresOptions, PostgresStore, SqliteStore, Store};
 
-use crate::config::{ModelSection, StoreConfig};
+use crate::config::{ModelConfig, StoreConfig};
 
 /// The stores of a worker, by name.
 pub(crate) struct OpenStores {
@@ -74,16 +74,19 @@ pub(crate) async fn close_stores(
 }
 
 /// Builds the models.
-pub(crate) fn open_models(configs: &BTreeMap<String, ModelSection>) -> anyhow::Result<Models> {
+pub(crate) fn open_models(configs: &BTreeMap<String, ModelConfig>) -> anyhow::Result<Models> {
     let mut models: Vec<(String, Arc<dyn ChatModel>)> = Vec::new();
     for (name, config) in configs {
-        match config {
-            ModelSection::Scripted { script } => {
-                let model = ScriptedModel::from_file(script)
-                    .with_context(|| format!("model `{name}` can't be used"))?;
-                models.push((name.clone(), Arc::new(model)));
+        let unusable = || format!("model `{name}` can't be used");
+        let model: Arc<dyn ChatModel> = match config {
+            ModelConfig::Scripted { script } => {
+                Arc::new(ScriptedModel::from_file(script).with_context(unusable)?)
             }
-        }
+            ModelConfig::OpenAi(options) => {
+                Arc::new(OpenAiModel::new(options.clone()).with_context(unusable)?)
+            }
+        };
+        models.push((name.clone(), model));
     }
     Ok(Models::new(models))
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::connection::TemporalTarget;
 
 use super::{
-    StoreConfig, WorkerConfig,
+    ModelConfig, StoreConfig, WorkerConfig,
     given::{Given, Source, safe},
 };
 
@@ -33,6 +33,8 @@ const KEYS: &[(&str, &str)] = &[
     ("task_queue", "worker.task_queue"),
     ("workflow_task_queue", "worker.workflow_task_queue"),
     ("script", "models.default.script"),
+    ("model", "models.default.model"),
+    ("model_url", "models.default.base_url"),
 ];
 
 /// All settings, by key. What somebody gave appears in any case, also where this program's list of
@@ -93,8 +95,7 @@ fn resolved(config: &WorkerConfig, target: &TemporalTarget) -> BTreeMap<String, 
     let WorkerConfig {
         temporal: _,
         stores,
-        // Listed as they were given: no kind has defaults that matter before it is asked.
-        models: _,
+        models,
         queues,
         task_queue,
         workflow_task_queue,
@@ -132,7 +133,27 @@ fn resolved(config: &WorkerConfig, target: &TemporalTarget) -> BTreeMap<String, 
             put(&format!("stores.{name}.{key}"), value, Source::Default);
         }
     }
+    for (name, model) in models {
+        for (key, value) in of_model(model) {
+            put(&format!("models.{name}.{key}"), value, Source::Default);
+        }
+    }
     all
+}
+
+/// What every model of a kind has. What may be missing is listed as it was given.
+fn of_model(model: &ModelConfig) -> Vec<(&'static str, Value)> {
+    match model {
+        ModelConfig::Scripted { script } => {
+            vec![("kind", json!("scripted")), ("script", json!(script))]
+        }
+        ModelConfig::OpenAi(options) => vec![
+            ("kind", json!("openai")),
+            ("model", json!(options.model)),
+            ("base_url", json!(options.base_url)),
+            ("timeout_seconds", json!(options.timeout.as_secs())),
+        ],
+    }
 }
 
 fn of_store(store: &StoreConfig) -> Vec<(&'static str, Value)> {

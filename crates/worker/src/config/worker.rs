@@ -11,7 +11,7 @@ use crate::{
     commands::worker::WorkerArgs,
 };
 
-use super::{File, ModelSection, StoreConfig, TemporalConfig};
+use super::{File, ModelConfig, StoreConfig, TemporalConfig, models::environment};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -54,7 +54,7 @@ impl Queue {
 pub(crate) struct WorkerConfig {
     pub(crate) temporal: TemporalConfig,
     pub(crate) stores: BTreeMap<String, StoreConfig>,
-    pub(crate) models: BTreeMap<String, ModelSection>,
+    pub(crate) models: BTreeMap<String, ModelConfig>,
     pub(crate) queues: Vec<Queue>,
     pub(crate) task_queue: String,
     pub(crate) workflow_task_queue: String,
@@ -76,6 +76,13 @@ impl File {
     pub(crate) fn task_queue(&self, flag: Option<&str>) -> String {
         flag.or(self.worker.task_queue.as_deref())
             .unwrap_or(MEMORY_TASK_QUEUE)
+            .to_owned()
+    }
+
+    /// Task queue of the workflows.
+    pub(crate) fn workflow_task_queue(&self, flag: Option<&str>) -> String {
+        flag.or(self.worker.workflow_task_queue.as_deref())
+            .unwrap_or(WORKFLOW_TASK_QUEUE)
             .to_owned()
     }
 
@@ -122,13 +129,8 @@ impl File {
         model: &ModelArgs,
     ) -> anyhow::Result<WorkerConfig> {
         let task_queue = self.task_queue(args.task_queue.as_deref());
-        let mut models = self.models;
-        if let Some(script) = &model.script {
-            let section = ModelSection::Scripted {
-                script: script.clone(),
-            };
-            models.insert("default".to_owned(), section);
-        }
+        let workflow_task_queue = self.workflow_task_queue(args.workflow_task_queue.as_deref());
+        let models = self.models(model, &environment)?;
         let named = self
             .worker
             .queues
@@ -155,11 +157,7 @@ impl File {
                 queues
             },
             task_queue,
-            workflow_task_queue: args
-                .workflow_task_queue
-                .clone()
-                .or(self.worker.workflow_task_queue)
-                .unwrap_or_else(|| WORKFLOW_TASK_QUEUE.to_owned()),
+            workflow_task_queue,
             activity_slots: self.worker.activity_slots.unwrap_or(ACTIVITY_SLOTS_DEFAULT),
             drain: self
                 .worker

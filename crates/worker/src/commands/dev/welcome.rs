@@ -29,7 +29,7 @@ impl Welcome<'_> {
 
     fn model(&self) -> String {
         match self.config.models.keys().next() {
-            None => "none; --script FILE gives one with a script, --config FILE others".to_owned(),
+            None => "none; --script FILE or --model NAME gives one".to_owned(),
             Some(_) => {
                 let names: Vec<_> = self.config.models.keys().map(String::as_str).collect();
                 names.join(", ")
