@@ -4,12 +4,14 @@
 mod support;
 
 mod admission;
+mod chat;
 mod config_check;
 mod continuation;
 mod contract;
 mod conversation;
 mod dev;
 mod failures;
+mod live_model;
 mod local_activities;
 mod note_commands;
 mod operations;

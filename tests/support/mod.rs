@@ -1,11 +1,13 @@
 //! What tests against real servers share: a bed of their own on the servers, worker processes, workers
-//! with other code, an application's tools, calls of single activities, what histories and receipts hold, and a proxy
-//! that can cut the way to a server.
+//! with other code, an application's tools, a model's endpoint, a person at a chat, calls of single
+//! activities, what histories and receipts hold, and a proxy that can cut the way to a server.
 
 mod bed;
 mod calls;
+mod chat;
 pub(crate) mod dev;
 mod effects;
+mod endpoint;
 mod hosted;
 mod proxy;
 mod records;
@@ -17,6 +19,8 @@ pub(crate) use bed::{
     transcript,
 };
 pub(crate) use calls::{Called, payload, raw_payload};
+pub(crate) use chat::Talk;
+pub(crate) use endpoint::{Endpoint, KEY};
 pub(crate) use hosted::Hosted;
 pub(crate) use proxy::Proxy;
 pub(crate) use records::{

@@ -193,12 +193,13 @@ pub(crate) async fn run_fed(bed: &Bed, arguments: &[&str], input: &str) -> Ended
 }
 
 /// The binary with the bed's settings and none of its user's.
-fn command(bed: &Bed) -> Command {
+pub(crate) fn command(bed: &Bed) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_notekeeper"));
     // `NOTEKEEPER_SERVICES` stays: by it the servers' script finds what a test leaves behind.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
-        if name.starts_with("NOTEKEEPER_") && name != "NOTEKEEPER_SERVICES" {
+        let is_ours = name.starts_with("NOTEKEEPER_") && name != "NOTEKEEPER_SERVICES";
+        if is_ours || name.starts_with("OPENAI_") {
             command.env_remove(&*name);
         }
     }

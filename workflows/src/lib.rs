@@ -22,7 +22,7 @@ pub use activity_error::CallFailure;
 pub use agent::{
     Agent, AgentFailure, AgentHost, AgentInput, AgentOutput, AgentState, AgentWorkflow,
     ApplicationTool, INPUT_BYTES_MAX, MemorySkip, Reply, Resumed, SendMessage,
-    TRANSCRIPT_BYTES_MAX, agent_interceptor,
+    TRANSCRIPT_BYTES_MAX, agent_interceptor, is_continuing,
 };
 pub use memory::{Memory, Snapshot, ToolResult};
 pub use session::{OpenError, Session};

@@ -9,9 +9,9 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     commands::{
-        self, completions::CompletionsArgs, config::ConfigArgs, demo::DemoArgs, dev::DevArgs,
-        guarded::GuardedArgs, migrate::MigrateArgs, note::NoteArgs, replay::ReplayArgs,
-        worker::WorkerArgs,
+        self, chat::ChatArgs, completions::CompletionsArgs, config::ConfigArgs, demo::DemoArgs,
+        dev::DevArgs, guarded::GuardedArgs, migrate::MigrateArgs, note::NoteArgs,
+        replay::ReplayArgs, worker::WorkerArgs,
     },
     exit::{self, Exit},
     output::{UsageError, print_error, reader_is_gone},
@@ -70,6 +70,8 @@ pub(crate) enum Command {
     Dev(DevArgs),
     /// Run a worker: activities for callers in any language, and the workflows.
     Worker(WorkerArgs),
+    /// Talk to an agent that remembers, in the terminal.
+    Chat(ChatArgs),
     /// Bring the schema of every configured PostgreSQL store up to date.
     Migrate(MigrateArgs),
     /// Replay recorded histories, with no server and no store.
@@ -96,6 +98,7 @@ impl Command {
             Self::Migrate(args) => args.output.json,
             Self::Dev(_)
             | Self::Worker(_)
+            | Self::Chat(_)
             | Self::Replay(_)
             | Self::Demo(_)
             | Self::Completions(_)
@@ -127,6 +130,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Dev(args) => commands::dev::run(config, args),
         Command::Worker(args) => commands::worker::run(config, args),
+        Command::Chat(args) => commands::chat::run(config, args),
         Command::Migrate(args) => commands::migrate::run(config, args),
         Command::Replay(args) => commands::replay::run(args),
         Command::Note(args) => commands::note::run(config, args),

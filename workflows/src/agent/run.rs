@@ -146,11 +146,17 @@ pub fn admit(agent: &Agent, message: &Argument<SendMessage>) -> Result<(), Agent
     refused_input(agent).map_or(Ok(()), Err)
 }
 
+/// What a sender is told whose message comes while the run continues as new.
+const CONTINUING: &str = "the conversation is continuing as a new run; send the message again";
+
 fn continuing() -> AgentFailure {
-    AgentFailure::new(
-        FailureType::Unavailable,
-        "the conversation is continuing as a new run; send the message again",
-    )
+    AgentFailure::new(FailureType::Unavailable, CONTINUING)
+}
+
+/// Whether a failed `send_message`, by its type and message, asks to send the message again because
+/// the run was continuing as new. A model or a store that is away has the same type.
+pub fn is_continuing(type_name: &str, message: &str) -> bool {
+    type_name == FailureType::Unavailable.as_str() && message.ends_with(CONTINUING)
 }
 
 /// Answers one message. Messages are served in the order of their arrival, one at a time.

@@ -1,0 +1,181 @@
+//! Waiting for an answer without leaving the person in the dark.
+
+use std::{
+    future::Future,
+    time::{Duration, SystemTime},
+};
+
+use temporalio_client::{
+    Client, NamespacedClient as _, grpc::WorkflowService, tonic::IntoRequest as _,
+};
+use temporalio_common::protos::temporal::api::{
+    enums::v1::TaskQueueType,
+    taskqueue::v1::{PollerInfo, TaskQueue},
+    workflowservice::v1::DescribeTaskQueueRequest,
+};
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    time::{Instant, sleep_until},
+};
+
+use super::{failure::Unanswered, screen::Screen};
+
+/// How long to wait before looking whether anybody works.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// How often to look again.
+const INTERVAL: Duration = Duration::from_secs(10);
+
+/// Longest time for one look.
+const LOOK_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How long ago a worker that is there asked for work at most: it asks again each minute.
+const POLL_AGE_MAX: Duration = Duration::from_secs(70);
+
+/// Where a message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// On its way to the conversation: a workflow worker has to take it.
+    Sending,
+    /// In the conversation: activities have to be done for the answer.
+    Answering,
+}
+
+/// The queues on which a message's work is done.
+pub(super) struct Queues {
+    pub(super) client: Client,
+    pub(super) activities: String,
+    pub(super) workflows: String,
+}
+
+/// Watches over the wait for one answer after another.
+pub(super) struct Watch {
+    queues: Queues,
+    screen: Screen,
+    interrupts: Signal,
+    next_look: Instant,
+    /// What was said of this wait: each thing once.
+    said: Vec<String>,
+}
+
+impl Watch {
+    pub(super) fn new(queues: Queues, screen: Screen) -> anyhow::Result<Self> {
+        Ok(Self {
+            queues,
+            screen,
+            interrupts: signal(SignalKind::interrupt())?,
+            next_look: Instant::now(),
+            said: Vec::new(),
+        })
+    }
+
+    /// Resolves at the next Ctrl-C.
+    pub(super) async fn interrupted(&mut self) {
+        self.interrupts.recv().await;
+    }
+
+    /// Begins the wait for the answer to a message.
+    pub(super) fn begin(&mut self) {
+        self.said.clear();
+        self.next_look = Instant::now() + PATIENCE;
+    }
+
+    /// Says once in a wait that it goes on without Temporal.
+    pub(super) fn temporal_is_away(&mut self) {
+        const AWAY: &str = "Temporal can't be reached; waiting for it. Ctrl-C stops waiting.";
+        self.say_once(AWAY);
+    }
+
+    /// Waits for a part of the way to an answer. Says what is missing where it takes long, and ends
+    /// at Ctrl-C.
+    pub(super) async fn over<T>(
+        &mut self,
+        stage: Stage,
+        future: impl Future<Output = T>,
+    ) -> Result<T, Unanswered> {
+        tokio::pin!(future);
+        loop {
+            tokio::select! {
+                result = &mut future => return Ok(result),
+                _ = self.interrupts.recv() => {
+                    let taken = stage == Stage::Answering;
+                    return Err(Unanswered::Interrupted { taken });
+                }
+                () = sleep_until(self.next_look) => {}
+            }
+            tokio::select! {
+                result = &mut future => return Ok(result),
+                () = self.look(stage) => {}
+            }
+        }
+    }
+
+    /// Says which worker is missing, if one is.
+    async fn look(&mut self, stage: Stage) {
+        self.next_look = Instant::now() + INTERVAL;
+        let workflows = (&self.queues.workflows, TaskQueueType::Workflow);
+        let activities = (&self.queues.activities, TaskQueueType::Activity);
+        let needed = match stage {
+            Stage::Sending => vec![workflows],
+            Stage::Answering => vec![activities, workflows],
+        };
+        for (queue, kind) in needed {
+            if self.is_served(queue, kind).await == Some(false) {
+                let what = format!("no worker serves the task queue `{queue}`");
+                return self.say(&what);
+            }
+        }
+        // A worker that is there takes a message within milliseconds. One that was just stopped is
+        // remembered for a minute.
+        if stage == Stage::Sending {
+            let queue = &self.queues.workflows;
+            let what = format!("no worker on the task queue `{queue}` has taken the message yet");
+            self.say(&what);
+        }
+    }
+
+    /// Whether a worker serves a queue; `None` where Temporal can't say.
+    async fn is_served(&self, queue: &str, kind: TaskQueueType) -> Option<bool> {
+        let mut client = self.queues.client.clone();
+        let request = DescribeTaskQueueRequest {
+            namespace: client.namespace(),
+            task_queue: Some(TaskQueue {
+                name: queue.to_owned(),
+                ..TaskQueue::default()
+            }),
+            task_queue_type: kind.into(),
+            ..DescribeTaskQueueRequest::default()
+        };
+        let described = WorkflowService::describe_task_queue(&mut client, request.into_request());
+        let described = tokio::time::timeout(LOOK_TIMEOUT, described)
+            .await
+            .ok()?
+            .ok()?;
+        Some(described.into_inner().pollers.iter().any(is_there))
+    }
+
+    fn say(&mut self, what: &str) {
+        self.say_once(&format!(
+            "{what}, so the answer has to wait; start `notekeeper dev` or `notekeeper worker`. \
+             Ctrl-C stops waiting."
+        ));
+    }
+
+    fn say_once(&mut self, what: &str) {
+        if !self.said.iter().any(|said| said == what) {
+            self.screen.remark(what);
+            self.said.push(what.to_owned());
+        }
+    }
+}
+
+/// Whether a worker that once asked for work is still there. The server remembers it for minutes.
+fn is_there(poller: &PollerInfo) -> bool {
+    let asked = poller
+        .last_access_time
+        .and_then(|time| SystemTime::try_from(time).ok());
+    // A clock that differs from the server's must not hide a worker.
+    asked.is_none_or(|asked| {
+        asked.elapsed().is_ok_and(|age| age <= POLL_AGE_MAX) || asked > SystemTime::now()
+    })
+}
