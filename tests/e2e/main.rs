@@ -24,5 +24,6 @@ mod sizes;
 mod snapshots;
 mod standalone;
 mod startup;
+mod supervised;
 mod tools;
 mod workers;

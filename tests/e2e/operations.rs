@@ -25,7 +25,7 @@ use crate::support::{
 
 /// Runs the scripted turn `go` of a conversation in `namespace` while the worker that carries out the
 /// memory activities dies at a fault point, and another takes over. Attempts have a second, and
-/// workflow tasks two.
+/// workflow tasks five.
 async fn go_with_a_worker_killed_at(
     bed: &Bed,
     way: Way,
@@ -59,7 +59,7 @@ async fn go_with_a_worker_killed_at(
     let mut killed = Worker::start(bed, options(Some(fault))).await;
     let mut input = bed.input_by(way, namespace);
     input.memories[0].activities.start_to_close_ms = 1_000;
-    let agent = bed.start_within(Duration::from_secs(2), input).await;
+    let agent = bed.start_within(Duration::from_secs(5), input).await;
 
     let turn = say(&agent, "go");
     let rescue = async {

@@ -11,6 +11,7 @@ mod endpoint;
 mod hosted;
 mod proxy;
 mod records;
+mod supervisor;
 mod tools;
 mod worker;
 
@@ -27,6 +28,7 @@ pub(crate) use records::{
     Activity, activities, activities_of, holds, json_of, outside_payloads, tasks_timed_out,
     updates_accepted,
 };
+pub(crate) use supervisor::{Generation, supervised};
 pub(crate) use tools::Application;
 pub(crate) use worker::{Ended, Worker, WorkerOptions, run, run_fed};
 

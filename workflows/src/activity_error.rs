@@ -124,3 +124,76 @@ impl From<CallFailure> for WorkflowTermination {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use temporalio_common_wasm::{
+        data_converters::{
+            ActivityExecutionDecodeHint, DataConverter, SerializationContextData,
+            WorkflowSerializationContext,
+        },
+        protos::temporal::api::failure::v1::{
+            ActivityFailureInfo, ApplicationFailureInfo, TimeoutFailureInfo,
+        },
+    };
+
+    use super::*;
+
+    fn failure(message: &str, info: FailureInfo, cause: Option<Failure>) -> Failure {
+        Failure {
+            message: message.to_owned(),
+            failure_info: Some(info),
+            cause: cause.map(Box::new),
+            ..Failure::default()
+        }
+    }
+
+    fn unavailable() -> Failure {
+        let info = ApplicationFailureInfo {
+            r#type: FailureType::Unavailable.as_str().to_owned(),
+            ..ApplicationFailureInfo::default()
+        };
+        failure(
+            "it is away",
+            FailureInfo::ApplicationFailureInfo(info),
+            None,
+        )
+    }
+
+    fn timeout(cause: Option<Failure>) -> Failure {
+        let info = TimeoutFailureInfo::default();
+        failure("timed out", FailureInfo::TimeoutFailureInfo(info), cause)
+    }
+
+    /// Type and message, as workflow code gets them.
+    fn told(failure: Failure) -> (String, String) {
+        let context = SerializationContextData::Workflow(WorkflowSerializationContext::new());
+        let hint = ActivityExecutionDecodeHint::new(false);
+        let error = DataConverter::default()
+            .to_error(&context, failure, hint)
+            .expect("an error");
+        let failure = CallFailure::from(error);
+        (failure.type_name, failure.message)
+    }
+
+    /// A failure of a local activity comes bare, but for timeouts on the worker that saw them.
+    #[test]
+    fn a_failure_says_the_same_wrapped_or_bare() {
+        let wrapped = |cause| {
+            let info = FailureInfo::ActivityFailureInfo(ActivityFailureInfo::default());
+            failure("activity failed", info, Some(cause))
+        };
+        let of = |kind: &str, message: &str| (kind.to_owned(), message.to_owned());
+        for (cause, expected) in [
+            (unavailable(), of("Unavailable", "it is away")),
+            (timeout(None), of("Timeout", "timed out")),
+            (
+                timeout(Some(unavailable())),
+                of("Unavailable", "timed out; last attempt: it is away"),
+            ),
+        ] {
+            assert_eq!(told(wrapped(cause.clone())), expected);
+            assert_eq!(told(cause), expected);
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! Arguments that several commands share.
 
-use std::path::PathBuf;
+use std::{num::NonZeroU64, path::PathBuf};
 
 use clap::Args;
 
@@ -104,4 +104,34 @@ pub(crate) struct ModelArgs {
         hide_env_values = true
     )]
     pub(crate) model_url: Option<BaseUrl>,
+}
+
+/// When a worker ends by itself.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Starting anew")]
+pub(crate) struct ExitArgs {
+    /// End with 0, after a drain, once so many activities have begun; for a supervisor to start
+    /// the worker anew [default: never].
+    #[arg(
+        long,
+        env = "NOTEKEEPER_EXIT_AFTER_ACTIVITIES",
+        value_name = "COUNT",
+        value_parser = at_least_one
+    )]
+    pub(crate) exit_after_activities: Option<NonZeroU64>,
+
+    /// End with 0, after a drain, once the process has more than so many megabytes (1,000,000
+    /// bytes) of resident memory; for a supervisor to start the worker anew [default: never].
+    #[arg(
+        long,
+        env = "NOTEKEEPER_EXIT_ABOVE_RESIDENT_MB",
+        value_name = "MB",
+        value_parser = at_least_one
+    )]
+    pub(crate) exit_above_resident_mb: Option<NonZeroU64>,
+}
+
+fn at_least_one(text: &str) -> Result<NonZeroU64, &'static str> {
+    text.parse()
+        .map_err(|_| "give a whole number of at least 1, or leave the setting out")
 }

@@ -11,6 +11,8 @@ use temporalio_sdk::interceptors::{
     ActivityInboundInterceptor, ExecuteActivityInput, ExecuteActivityOutput, Next,
 };
 
+use crate::exit_limits::Begun;
+
 /// Silence after which Temporal counts as out of reach. A stop that finds it so may take two
 /// seconds, the closing of connections included.
 const SILENCE: Duration = Duration::from_millis(1_200);
@@ -21,9 +23,13 @@ const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
 /// Between two questions: an error comes at once, and a server that is starting needs a moment.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// The activities of a worker that are under way, or ended a moment ago.
+/// The activities of a worker that are under way, or ended a moment ago. Each that begins is counted,
+/// local ones too.
 #[derive(Clone, Default)]
-pub(crate) struct InHand(Arc<Mutex<Counts>>);
+pub(crate) struct InHand {
+    counts: Arc<Mutex<Counts>>,
+    begun: Begun,
+}
 
 #[derive(Default)]
 struct Counts {
@@ -32,6 +38,14 @@ struct Counts {
 }
 
 impl InHand {
+    /// None in hand; those that begin are added to `begun`.
+    pub(crate) fn counted_in(begun: Begun) -> Self {
+        Self {
+            begun,
+            ..Self::default()
+        }
+    }
+
     /// Whether Temporal may not know yet how an activity ended that ran at `since` or later.
     fn unreported(&self, since: Instant) -> bool {
         let counts = self.counts();
@@ -40,10 +54,11 @@ impl InHand {
 
     fn counts(&self) -> MutexGuard<'_, Counts> {
         // Nothing panics while it holds the lock.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn begin(&self) -> Running {
+        self.begun.add();
         self.counts().running += 1;
         Running(self.clone())
     }

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 /// How a command ended. Every command uses these and no others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Done as asked. Of a worker: stopped by a signal with nothing left in hand.
+    /// Done as asked. Of a worker: stopped by a signal, or by itself at a limit, with nothing left in
+    /// hand.
     Done,
     /// Not done, or what was to be checked isn't as it should be. Standard error says why.
     Failed,

@@ -11,6 +11,7 @@ mod database_url;
 mod dev_server;
 mod drain;
 mod exit;
+mod exit_limits;
 mod failure_converter;
 mod histories;
 mod output;

@@ -45,6 +45,14 @@ impl Shutdown {
         Ok(shutdown)
     }
 
+    /// One that listens for no signal.
+    #[cfg(test)]
+    pub(crate) fn by_hand() -> Self {
+        Self {
+            ask: watch::Sender::new(false),
+        }
+    }
+
     /// Asks for a stop.
     pub(crate) fn ask(&self) {
         self.ask.send_replace(true);

@@ -21,6 +21,7 @@ use tokio::{
 use crate::{
     config::{Queue, WorkerConfig},
     drain::{InHand, in_vain},
+    exit_limits::Begun,
     shutdown::Shutdown,
 };
 
@@ -41,8 +42,9 @@ struct Work {
     up: mpsc::UnboundedSender<()>,
 }
 
-/// Serves the configured queues, one client each, until a stop is asked for and all work in hand
-/// is done. Giving some of it up is an error. `ready` is called once all of them are up.
+/// Serves the configured queues, one client each, until a stop is asked for, or a limit reached at
+/// which the worker asks for one itself, and all work in hand is done. Giving some of it up is an
+/// error. `ready` is called once all of them are up.
 ///
 /// Each worker has a thread of its own, because one thread runs all of a worker's workflow code
 /// and its polling. A worker that fails stops the others: the process ends, and its supervisor
@@ -54,11 +56,12 @@ pub(crate) async fn serve(
     shutdown: &Shutdown,
     ready: impl FnOnce(),
 ) -> anyhow::Result<()> {
+    let begun = Begun::default();
     let (up, ups) = mpsc::unbounded_channel();
     let count = clients.len();
     let mut running = Vec::with_capacity(clients.len());
     for (queue, client) in config.queues.iter().copied().zip(clients) {
-        let in_hand = InHand::default();
+        let in_hand = InHand::counted_in(begun.clone());
         let work = Work {
             client,
             options: options(config, queue, activities, &in_hand)?,
@@ -69,8 +72,12 @@ pub(crate) async fn serve(
         running.push(spawn(queue, work, shutdown.clone())?);
     }
     drop(up);
-    let (result, ()) = tokio::join!(all_ended(running, shutdown), all_up(ups, count, ready));
-    result
+    let (ended, watched, ()) = tokio::join!(
+        all_ended(running, shutdown),
+        config.exit.watch(begun, shutdown.clone()),
+        all_up(ups, count, ready)
+    );
+    watched.and(ended)
 }
 
 /// Waits until every worker has ended; the first one that does ends the others.

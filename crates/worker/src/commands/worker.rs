@@ -10,7 +10,7 @@ use notekeeper_activities::{ModelActivities, ModelRequests, Notebook, NotebookAc
 use notekeeper_store::{PostgresStore, SqliteStore, StoreError};
 
 use crate::{
-    arguments::{DatabaseArgs, ModelArgs, QueueArgs, TemporalArgs},
+    arguments::{DatabaseArgs, ExitArgs, ModelArgs, QueueArgs, TemporalArgs},
     config::{File, Queue, WorkerConfig},
     connection::{TemporalTarget, check_namespace, patiently},
     program::own_program,
@@ -49,6 +49,8 @@ pub(crate) struct WorkerArgs {
     pub(crate) queues: QueueArgs,
     #[command(flatten)]
     pub(crate) models: ModelArgs,
+    #[command(flatten)]
+    pub(crate) exit: ExitArgs,
 
     /// Where to stop this process, for tests: `point=kill-once:MARKER` or `point=fail:N`.
     #[cfg(feature = "fault-points")]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::connection::TemporalTarget;
+use crate::{connection::TemporalTarget, exit_limits::ExitLimits};
 
 use super::{
     ModelConfig, StoreConfig, WorkerConfig,
@@ -35,6 +35,8 @@ const KEYS: &[(&str, &str)] = &[
     ("script", "models.default.script"),
     ("model", "models.default.model"),
     ("model_url", "models.default.base_url"),
+    ("exit_after_activities", "worker.exit_after_activities"),
+    ("exit_above_resident_mb", "worker.exit_above_resident_mb"),
 ];
 
 /// All settings, by key. What somebody gave appears in any case, also where this program's list of
@@ -101,6 +103,10 @@ fn resolved(config: &WorkerConfig, target: &TemporalTarget) -> BTreeMap<String, 
         workflow_task_queue,
         activity_slots,
         drain,
+        exit: ExitLimits {
+            after_activities,
+            above_resident_mb,
+        },
     } = config;
     let mut all = BTreeMap::new();
     let mut put = |key: &str, value: Value, otherwise: Source| {
@@ -121,6 +127,13 @@ fn resolved(config: &WorkerConfig, target: &TemporalTarget) -> BTreeMap<String, 
         json!(drain.as_secs()),
         Source::Default,
     );
+    // Null where a worker never ends by itself.
+    for (key, limit) in [
+        ("worker.exit_after_activities", after_activities),
+        ("worker.exit_above_resident_mb", above_resident_mb),
+    ] {
+        put(key, json!(limit), Source::Default);
+    }
     for (key, value, is_default) in target.settings() {
         let otherwise = match is_default {
             true => Source::Default,

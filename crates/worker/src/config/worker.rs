@@ -1,6 +1,6 @@
 //! What a worker serves, and how much at a time.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, num::NonZeroU64, time::Duration};
 
 use anyhow::bail;
 use notekeeper_contract::{DEFAULT_STORE, MEMORY_TASK_QUEUE, WORKFLOW_TASK_QUEUE};
@@ -9,6 +9,7 @@ use serde::Deserialize;
 use crate::{
     arguments::{DatabaseArgs, ModelArgs, QueueArgs},
     commands::worker::WorkerArgs,
+    exit_limits::ExitLimits,
 };
 
 use super::{File, ModelConfig, StoreConfig, TemporalConfig, models::environment};
@@ -21,6 +22,17 @@ pub(super) struct WorkerSection {
     workflow_task_queue: Option<String>,
     activity_slots: Option<usize>,
     drain_seconds: Option<u64>,
+    exit_after_activities: Option<NonZeroU64>,
+    exit_above_resident_mb: Option<NonZeroU64>,
+}
+
+impl WorkerSection {
+    fn exit(&self) -> ExitLimits {
+        ExitLimits {
+            after_activities: self.exit_after_activities,
+            above_resident_mb: self.exit_above_resident_mb,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -62,6 +74,8 @@ pub(crate) struct WorkerConfig {
     pub(crate) activity_slots: usize,
     /// How long activities may go on after a stop signal before they are cancelled.
     pub(crate) drain: Duration,
+    /// When the worker ends by itself.
+    pub(crate) exit: ExitLimits,
 }
 
 /// Activities at a time on each queue. A write holds a connection for a few milliseconds, so this
@@ -90,7 +104,18 @@ impl File {
     pub(crate) fn worker(self, args: &WorkerArgs) -> anyhow::Result<WorkerConfig> {
         let temporal = self.temporal(&args.temporal);
         let stores = self.stores(&args.database)?;
-        self.serving(temporal, stores, &args.queues, &args.models)
+        let mut config = self.serving(temporal, stores, &args.queues, &args.models)?;
+        config.exit = ExitLimits {
+            after_activities: args
+                .exit
+                .exit_after_activities
+                .or(config.exit.after_activities),
+            above_resident_mb: args
+                .exit
+                .exit_above_resident_mb
+                .or(config.exit.above_resident_mb),
+        };
+        Ok(config)
     }
 
     /// A worker beside a server of its own, whose store `default` is this one.
@@ -104,6 +129,12 @@ impl File {
             bail!(
                 "the configuration file has [temporal], and `notekeeper dev` brings a server of its \
                  own; remove that, or run `notekeeper worker`"
+            );
+        }
+        if self.worker.exit() != ExitLimits::default() {
+            bail!(
+                "the configuration file says when a worker ends by itself (`worker.exit_…`), and \
+                 `notekeeper dev` starts none anew; remove that, or run `notekeeper worker`"
             );
         }
         if self.stores.contains_key(DEFAULT_STORE) {
@@ -131,6 +162,7 @@ impl File {
         let task_queue = self.task_queue(args.task_queue.as_deref());
         let workflow_task_queue = self.workflow_task_queue(args.workflow_task_queue.as_deref());
         let models = self.models(model, &environment)?;
+        let exit = self.worker.exit();
         let named = self
             .worker
             .queues
@@ -163,6 +195,7 @@ impl File {
                 .worker
                 .drain_seconds
                 .map_or(DRAIN_DEFAULT, Duration::from_secs),
+            exit,
         };
         if config.task_queue.is_empty() || config.workflow_task_queue.is_empty() {
             bail!("a task queue's name is empty; leave the setting out for the default");
