@@ -345,6 +345,30 @@ async fn a_model_that_fails_is_told_and_the_chat_goes_on() {
 }
 
 #[tokio::test]
+async fn a_wait_for_a_model_that_is_asked_again_and_again_says_why() {
+    let bed = Bed::new().await;
+    let endpoint = Endpoint::start().await;
+    // The sixth attempt comes after some six seconds.
+    for _ in 0..5 {
+        endpoint.then_fail(503);
+    }
+    endpoint.then_answer(json!({"content": "At last."}));
+    let _worker = endpoint.worker(&bed).await;
+
+    let ended = Talk::of(&bed, &[&conversation()], "Hi\n").await;
+
+    assert_eq!(
+        (ended.code, ended.stdout.as_str()),
+        (Some(0), "At last.\n"),
+        "{ended:?}"
+    );
+    let told =
+        "`call_model` failed and is tried again: model is unavailable: the endpoint answered 503.";
+    assert!(ended.stderr.contains(told), "{ended:?}");
+    bed.finish().await;
+}
+
+#[tokio::test]
 async fn in_a_terminal_lines_are_edited_pasted_texts_stay_whole_and_nothing_steers_it() {
     let bed = Bed::new().await;
     let endpoint = Endpoint::start().await;

@@ -4,6 +4,7 @@ use std::{
     io::{Read, Write as _},
     process::{Child, Command, Stdio},
     sync::{Arc, Mutex, PoisonError},
+    thread::JoinHandle,
     time::Duration,
 };
 
@@ -20,6 +21,7 @@ pub(crate) struct Talk {
     remarks: Heard,
     /// Bytes of the answers that were waited for already.
     heard: usize,
+    listeners: Vec<JoinHandle<()>>,
 }
 
 /// What a process has written so far.
@@ -32,7 +34,7 @@ impl Heard {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    fn listen(&self, mut source: impl Read + Send + 'static) {
+    fn listen(&self, mut source: impl Read + Send + 'static) -> JoinHandle<()> {
         let heard = self.clone();
         std::thread::spawn(move || {
             let mut buffer = [0; 4096];
@@ -40,7 +42,7 @@ impl Heard {
                 let mut bytes = heard.0.lock().unwrap_or_else(PoisonError::into_inner);
                 bytes.extend_from_slice(&buffer[..read]);
             }
-        });
+        })
     }
 }
 
@@ -86,13 +88,16 @@ impl Talk {
             .spawn()
             .expect("start a chat");
         let (answers, remarks) = (Heard::default(), Heard::default());
-        answers.listen(child.stdout.take().expect("piped"));
-        remarks.listen(child.stderr.take().expect("piped"));
+        let listeners = vec![
+            answers.listen(child.stdout.take().expect("piped")),
+            remarks.listen(child.stderr.take().expect("piped")),
+        ];
         Self {
             child,
             answers,
             remarks,
             heard: 0,
+            listeners,
         }
     }
 
@@ -145,6 +150,9 @@ impl Talk {
             );
             tokio::time::sleep(Duration::from_millis(20)).await;
         };
+        for listener in self.listeners.drain(..) {
+            listener.join().expect("all was heard");
+        }
         Ended {
             code: status.code(),
             stdout: self.answers.text(),

@@ -108,6 +108,7 @@ impl Conversation {
     pub(super) fn queues(&self) -> Queues {
         Queues {
             client: self.client.clone(),
+            conversation: self.client.get_workflow_handle(self.id.clone()),
             activities: self.beginning.task_queue.clone(),
             workflows: self.workflow_task_queue.clone(),
         }

@@ -5,8 +5,10 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use notekeeper_workflows::AgentWorkflow;
 use temporalio_client::{
-    Client, NamespacedClient as _, grpc::WorkflowService, tonic::IntoRequest as _,
+    Client, NamespacedClient as _, WorkflowDescribeOptions, WorkflowHandle, grpc::WorkflowService,
+    tonic::IntoRequest as _,
 };
 use temporalio_common::protos::temporal::api::{
     enums::v1::TaskQueueType,
@@ -41,9 +43,10 @@ pub(super) enum Stage {
     Answering,
 }
 
-/// The queues on which a message's work is done.
+/// Where a message's work is done.
 pub(super) struct Queues {
     pub(super) client: Client,
+    pub(super) conversation: WorkflowHandle<Client, AgentWorkflow>,
     pub(super) activities: String,
     pub(super) workflows: String,
 }
@@ -125,13 +128,40 @@ impl Watch {
                 return self.say(&what);
             }
         }
-        // A worker that is there takes a message within milliseconds. One that was just stopped is
-        // remembered for a minute.
-        if stage == Stage::Sending {
-            let queue = &self.queues.workflows;
-            let what = format!("no worker on the task queue `{queue}` has taken the message yet");
-            self.say(&what);
+        match stage {
+            // A worker that is there takes a message within milliseconds. One that was just stopped
+            // is remembered for a minute.
+            Stage::Sending => {
+                let queue = &self.queues.workflows;
+                let what =
+                    format!("no worker on the task queue `{queue}` has taken the message yet");
+                self.say(&what);
+            }
+            Stage::Answering => {
+                if let Some((activity, why)) = self.failing().await {
+                    self.say_once(&format!(
+                        "`{activity}` failed and is tried again: {why}. Ctrl-C stops waiting."
+                    ));
+                }
+            }
         }
+    }
+
+    /// An activity of the conversation that has failed and will be tried again, and why it failed.
+    async fn failing(&self) -> Option<(String, String)> {
+        let described = self
+            .queues
+            .conversation
+            .describe(WorkflowDescribeOptions::default());
+        let described = tokio::time::timeout(LOOK_TIMEOUT, described)
+            .await
+            .ok()?
+            .ok()?;
+        let pending = described.into_raw().pending_activities.into_iter();
+        pending
+            .filter_map(|activity| Some((activity.activity_type?.name, activity.last_failure?)))
+            .map(|(name, failure)| (name, failure.message))
+            .next()
     }
 
     /// Whether a worker serves a queue; `None` where Temporal can't say.
