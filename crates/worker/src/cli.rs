@@ -74,7 +74,7 @@ pub(crate) enum Command {
     Chat(ChatArgs),
     /// Bring the schema of every configured PostgreSQL store up to date.
     Migrate(MigrateArgs),
-    /// Replay recorded histories, with no server and no store.
+    /// Replay recorded histories against this program's workflows, with no store.
     Replay(ReplayArgs),
     /// Read and change notes from the terminal, in a store or through a worker.
     Note(NoteArgs),
@@ -96,10 +96,10 @@ impl Command {
             Self::Note(args) => args.json(),
             Self::Config(args) => args.json(),
             Self::Migrate(args) => args.output.json,
+            Self::Replay(args) => args.json,
             Self::Dev(_)
             | Self::Worker(_)
             | Self::Chat(_)
-            | Self::Replay(_)
             | Self::Demo(_)
             | Self::Completions(_)
             | Self::Guarded(_) => false,
@@ -132,7 +132,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Worker(args) => commands::worker::run(config, args),
         Command::Chat(args) => commands::chat::run(config, args),
         Command::Migrate(args) => commands::migrate::run(config, args),
-        Command::Replay(args) => commands::replay::run(args),
+        Command::Replay(args) => commands::replay::run(config, args),
         Command::Note(args) => commands::note::run(config, args),
         Command::Config(args) => commands::config::run(config, args),
         Command::Completions(args) => commands::completions::run(args),

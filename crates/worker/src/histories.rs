@@ -2,12 +2,15 @@
 
 mod checks;
 mod error;
+mod fetch;
 mod files;
 mod json;
 mod load;
 mod proto_json;
 mod replay;
+mod save;
 
+pub(crate) use self::{checks::check, fetch::fetch_history, save::save_history};
 pub use self::{
     checks::checks_identity,
     error::HistoryError,

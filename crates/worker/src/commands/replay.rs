@@ -1,89 +1,153 @@
 //! `notekeeper replay`: replay recorded histories.
 
+mod report;
+
 use std::{
-    io::{Write as _, stdout},
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
 use anyhow::Context as _;
-use clap::Args;
+use clap::{Args, CommandFactory as _, error::ErrorKind};
+use temporalio_client::Client;
+use temporalio_common::protos::temporal::api::history::v1::History;
 
-use crate::histories::{
-    ReplayOutcome, checks_identity, find_histories, load_history, replay_history,
+use self::report::{Outcome, Report, Subject};
+use crate::{
+    arguments::TemporalArgs,
+    cli::Cli,
+    config::File,
+    connection::{TemporalTarget, check_namespace},
+    histories::{
+        ReplayOutcome, check, checks_identity, fetch_history, find_histories, load_history,
+        replay_history, save_history,
+    },
 };
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  notekeeper replay tests/replay/histories/agent_workflow")]
+  notekeeper replay tests/histories
+  temporal workflow show --workflow-id agent-7 --output json > agent-7.json
+  notekeeper replay agent-7.json
+  notekeeper replay --workflow-id agent-7 --save tests/histories
+
+Exit codes: 0 all replayed, 1 one was refused or unreadable or the server can't be asked, 2 arguments \
+that make no sense.")]
 pub(crate) struct ReplayArgs {
-    /// History files (the SDK's JSON or protobuf binary), or directories of them.
-    #[arg(required = true, value_name = "FILE|DIR")]
+    /// History files, or directories of them: what `temporal workflow show --output json` prints,
+    /// the web UI downloads, or the Rust SDK writes, as JSON or protobuf binary.
+    #[arg(required_unless_present = "workflow_ids", value_name = "FILE|DIR")]
     pub(crate) paths: Vec<PathBuf>,
+
+    /// Fetch the history of this workflow from the Temporal server, and replay it. May be given
+    /// several times. Without it no server is needed, and none is asked.
+    #[arg(long = "workflow-id", value_name = "ID")]
+    pub(crate) workflow_ids: Vec<String>,
+
+    /// Which run of the workflow [default: the newest].
+    #[arg(long, value_name = "RUN", requires = "workflow_ids")]
+    pub(crate) run_id: Option<String>,
+
+    /// Also save what is fetched in this directory, as JSON that every Temporal SDK replays.
+    #[arg(long, value_name = "DIR", requires = "workflow_ids")]
+    pub(crate) save: Option<PathBuf>,
+
+    /// Say what became of each history in a line with a JSON object, for programs.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) temporal: TemporalArgs,
 }
 
-/// How many files came to what.
-#[derive(Default)]
-struct Tally {
-    replayed: usize,
-    refused: usize,
-    unreadable: usize,
-}
-
-pub(crate) fn run(args: ReplayArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(config: Option<&Path>, args: ReplayArgs) -> anyhow::Result<ExitCode> {
+    if args.run_id.is_some() && args.workflow_ids.len() > 1 {
+        let why = "--run-id names a run of one workflow, and several are given";
+        Cli::command()
+            .error(ErrorKind::ArgumentConflict, why)
+            .exit();
+    }
     let files = find_histories(&args.paths)?;
     super::block_on(async {
-        let mut tally = Tally::default();
-        for file in &files {
-            say(&report(file, &mut tally).await)?;
+        let mut report = Report::new(args.json);
+        for file in files {
+            let outcome = match load_history(&file) {
+                Ok(history) => replayed(history).await,
+                Err(error) => unreadable(&error),
+            };
+            report.add(&Subject::File { file }, &outcome)?;
         }
-        let Tally {
-            replayed,
-            refused,
-            unreadable,
-        } = tally;
-        say(&format!(
-            "{replayed} replayed, {refused} refused, {unreadable} unreadable"
-        ))?;
-        Ok(if refused + unreadable == 0 {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        })
+        if !args.workflow_ids.is_empty() {
+            let client = connect(config, &args.temporal).await?;
+            for workflow_id in &args.workflow_ids {
+                let (subject, outcome) = fetched(&client, workflow_id, &args).await?;
+                report.add(&subject, &outcome)?;
+            }
+        }
+        report.end()
     })
 }
 
-/// Prints a line. Whoever reads may have gone: that is an error and no panic.
-fn say(line: &str) -> anyhow::Result<()> {
-    writeln!(stdout(), "{line}").context("can't write the report")
+async fn connect(config: Option<&Path>, args: &TemporalArgs) -> anyhow::Result<Client> {
+    let target = TemporalTarget::resolve(&File::read(config)?.temporal(args))?;
+    let address = target.address();
+    let client = target.connect().await.with_context(|| {
+        format!(
+            "Temporal at `{address}` can't be reached; name the server with --temporal-address or \
+             TEMPORAL_ADDRESS"
+        )
+    })?;
+    check_namespace(&client).await?;
+    Ok(client)
 }
 
-/// Replays one file and says in one line what came of it.
-async fn report(file: &Path, tally: &mut Tally) -> String {
-    let name = file.display();
-    let history = match load_history(file) {
-        Ok(history) => history,
-        Err(error) => {
-            tally.unreadable += 1;
-            return format!("unreadable  {name}: {error}");
+/// Fetches and replays one history. What can't be saved ends the command.
+async fn fetched(
+    client: &Client,
+    workflow_id: &str,
+    args: &ReplayArgs,
+) -> anyhow::Result<(Subject, Outcome)> {
+    let fetched = fetch_history(client, workflow_id, args.run_id.as_deref()).await;
+    let (run_id, saved, outcome) = match fetched {
+        Err(error) => (args.run_id.clone(), None, unreadable(&error)),
+        Ok(fetched) => {
+            let (run_id, history) = (fetched.run_id, fetched.history);
+            match check(&history) {
+                Err(error) => (Some(run_id), None, unreadable(&error)),
+                Ok(()) => {
+                    let saved = args.save.as_ref();
+                    let saved = saved
+                        .map(|directory| save_history(directory, workflow_id, &run_id, &history))
+                        .transpose()?;
+                    (Some(run_id), saved, replayed(history).await)
+                }
+            }
         }
     };
+    let workflow_id = workflow_id.to_owned();
+    let subject = Subject::Run {
+        workflow_id,
+        run_id,
+        saved,
+    };
+    Ok((subject, outcome))
+}
+
+fn unreadable(error: &impl std::fmt::Display) -> Outcome {
+    Outcome::Unreadable {
+        reason: error.to_string(),
+    }
+}
+
+async fn replayed(history: History) -> Outcome {
     let events = history.events.len();
-    let checked = checks_identity(&history);
+    let compares_identities = checks_identity(&history);
     match replay_history(history).await {
-        ReplayOutcome::Replayed => {
-            tally.replayed += 1;
-            let unchecked = if checked {
-                ""
-            } else {
-                "; recorded by an SDK that doesn't compare ids and types of activities"
-            };
-            format!("replayed    {name} ({events} events{unchecked})")
-        }
-        ReplayOutcome::Refused(why) => {
-            tally.refused += 1;
-            format!("refused     {name}: {why}")
-        }
+        ReplayOutcome::Replayed => Outcome::Replayed {
+            events,
+            compares_identities,
+        },
+        ReplayOutcome::Refused(reason) => Outcome::Refused { events, reason },
     }
 }

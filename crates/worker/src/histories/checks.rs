@@ -12,7 +12,7 @@ use super::error::HistoryError;
 const ID_AND_TYPE_CHECK_FLAG: u32 = 1;
 
 /// Refuses what is no whole history, or would make the SDK's core fail otherwise than by a refusal.
-pub(super) fn check(history: &History) -> Result<(), HistoryError> {
+pub(crate) fn check(history: &History) -> Result<(), HistoryError> {
     check_start(history)?;
     check_events(history)
 }

@@ -19,14 +19,20 @@ use temporalio_common::protos::temporal::api::history::v1::{History, HistoryEven
 use self::{known::keep_what_is_known, pages::events_of};
 use super::error::HistoryError;
 
-/// What history events are made of.
-static EVENT: LazyLock<MessageDescriptor> = LazyLock::new(|| {
-    let descriptors = include_bytes!(concat!(env!("OUT_DIR"), "/history.fds"));
-    DescriptorPool::decode(descriptors.as_slice())
-        .ok()
-        .and_then(|pool| pool.get_message_by_name("temporal.api.history.v1.HistoryEvent"))
-        .expect("descriptors that the build wrote")
-});
+/// What a history and its events are made of.
+static HISTORY: LazyLock<MessageDescriptor> =
+    LazyLock::new(|| message("temporal.api.history.v1.History"));
+static EVENT: LazyLock<MessageDescriptor> =
+    LazyLock::new(|| message("temporal.api.history.v1.HistoryEvent"));
+
+fn message(name: &str) -> MessageDescriptor {
+    static POOL: LazyLock<DescriptorPool> = LazyLock::new(|| {
+        let descriptors = include_bytes!(concat!(env!("OUT_DIR"), "/history.fds"));
+        DescriptorPool::decode(descriptors.as_slice()).expect("descriptors that the build wrote")
+    });
+    let message = POOL.get_message_by_name(name);
+    message.expect("descriptors with what they were made for")
+}
 
 /// Reads a history from its documents: one, or a page each.
 pub(super) fn read(documents: Vec<Value>) -> Result<History, HistoryError> {
@@ -38,6 +44,16 @@ pub(super) fn read(documents: Vec<Value>) -> Result<History, HistoryError> {
         .map(|(event, number)| read_event(event).map_err(|why| HistoryError::Event { number, why }))
         .collect::<Result<_, _>>()?;
     Ok(History { events })
+}
+
+/// Writes a history as `temporal workflow show --output json` does.
+pub(super) fn write(history: &History) -> anyhow::Result<Vec<u8>> {
+    let kind = HISTORY.clone();
+    let mut message = DynamicMessage::new(kind);
+    message.transcode_from(history)?;
+    let mut json = serde_json::to_vec_pretty(&message)?;
+    json.push(b'\n');
+    Ok(json)
 }
 
 /// Older web UIs, and `temporal workflow show --reverse`, write the newest event first.
