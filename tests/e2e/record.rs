@@ -5,6 +5,7 @@
 
 #[path = "../replay/note_taker.rs"]
 mod note_taker;
+mod other_tools;
 mod recorder;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
@@ -513,6 +514,40 @@ async fn reset_after_the_answer() {
     recorder
         .write_agent("reset_after", Form::Binary, &after)
         .await;
+    bed.finish().await;
+}
+
+/// A short conversation as other tools write it: the command line, and the web UI where it is to
+/// decode what it downloads.
+#[tokio::test]
+#[ignore = "writes files: `make record`"]
+async fn other_tools() {
+    let bed = Bed::new().await;
+    let _worker = Worker::serving(
+        &bed,
+        &json!([turn(
+            "J'aime le thé \u{1F375}.",
+            [
+                calls([call("write_memory", json!({"content": "- aime le thé"}))]),
+                text("C'est noté \u{2713}."),
+            ]
+        )]),
+    )
+    .await;
+    let agent = bed.start(input(&bed)).await;
+    expect(&agent, "J'aime le thé \u{1F375}.", "C'est noté \u{2713}.").await;
+    let history = closed(&agent).await;
+
+    let shown = other_tools::shown(&bed, agent.info().workflow_id.as_str()).await;
+    let recorder = Recorder::of("agent_workflow");
+    let loaded = recorder.write_shown("command_line", &shown).await;
+    assert_eq!(
+        recorder::without_identities(&loaded),
+        recorder::without_identities(&history)
+    );
+    let decoded = other_tools::decoded(&shown);
+    let loaded = recorder.write_shown("web_ui_decoded", &decoded).await;
+    assert_eq!(loaded.events.len(), history.events.len());
     bed.finish().await;
 }
 

@@ -9,7 +9,7 @@ use prost::Message as _;
 use tempfile::TempDir;
 use temporalio_common::protos::temporal::api::history::v1::{History, history_event::Attributes};
 
-use crate::{malformed::COMMAND_LINE_JSON, recorded};
+use crate::{malformed::DESCRIBED, recorded};
 
 #[test]
 fn all_recorded_conversations_replay() {
@@ -46,7 +46,7 @@ fn the_report_says_what_became_of_each_file() {
     );
     put("cut_off.json", &json[..1000]);
     put("empty.json", b"");
-    put("command_line.json", COMMAND_LINE_JSON.as_bytes());
+    put("described.json", DESCRIBED.as_bytes());
     put("README.md", b"not a history, and not looked at");
 
     let output = replay(directory.path(), &["."]);

@@ -8,6 +8,7 @@ mod command_line;
 mod identities;
 mod malformed;
 mod note_taker;
+mod other_tools;
 mod recorded;
 mod scope_changed;
 mod twins;

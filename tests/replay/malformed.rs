@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// What Temporal's command line prints of a run that has just started.
-pub(crate) const COMMAND_LINE_JSON: &str = r#"{
+const JUST_STARTED: &str = r#"{
   "events": [
     {
       "eventId": "1",
@@ -31,6 +31,36 @@ pub(crate) const COMMAND_LINE_JSON: &str = r#"{
     }
   ]
 }
+"#;
+
+/// What the server's HTTP API answers with, asked for one event at a time.
+const A_PAGE: &str = r#"{"history": {"events": [{"eventId": "1"}]}, "nextPageToken": "bW9yZQ=="}"#;
+
+/// What Temporal's command line prints of a workflow, cut short.
+pub(crate) const DESCRIBED: &str = r#"{
+  "closeEvent": {"eventId": "24", "eventType": "EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED"},
+  "executionConfig": {"defaultWorkflowTaskTimeout": "10s"},
+  "result": {"messages": 1},
+  "workflowExecutionInfo": {"historyLength": "24", "status": "WORKFLOW_EXECUTION_STATUS_COMPLETED"}
+}
+"#;
+
+const RESULT: &str = r#"{
+  "workflowId": "agent-7",
+  "runId": "01a22a73-5e11-7ca9-95cd-bca3e37bb228",
+  "namespace": "default",
+  "status": "COMPLETED",
+  "closeEvent": {"eventId": "24", "eventType": "EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED"},
+  "result": {"messages": 1}
+}
+"#;
+
+const LISTED: &str = r#"[
+{
+  "execution": {"workflowId": "agent-7", "runId": "01a22a73-5e11-7ca9-95cd-bca3e37bb228"},
+  "type": {"name": "AgentWorkflow"}
+}
+]
 "#;
 
 #[test]
@@ -60,7 +90,22 @@ fn no_histories(good: &History) -> Vec<(&'static str, Vec<u8>)> {
         ("JSON of something else", r#"{"turns": []}"#.into()),
         ("JSON without events", r#"{"events": []}"#.into()),
         ("JSON, but a list", r#"["a", "b"]"#.into()),
-        ("JSON of the command line", COMMAND_LINE_JSON.into()),
+        ("a run that has just started", JUST_STARTED.into()),
+        ("a list of nothing", "[]".into()),
+        ("a history of nothing", r#"{"history": {}}"#.into()),
+        ("a page", A_PAGE.into()),
+        ("`temporal workflow describe`", DESCRIBED.into()),
+        ("`temporal workflow result`", RESULT.into()),
+        ("`temporal workflow list`", LISTED.into()),
+        (
+            "two documents, one of them no history",
+            format!("{JUST_STARTED}{RESULT}").into(),
+        ),
+        (
+            "a text in UTF-16 that was cut off",
+            b"\xff\xfe{\0\"".to_vec(),
+        ),
+        ("a byte order mark alone", b"\xef\xbb\xbf\n".to_vec()),
         (
             "binary that was cut off",
             binary[..binary.len() - 1].to_vec(),
@@ -72,7 +117,7 @@ fn no_histories(good: &History) -> Vec<(&'static str, Vec<u8>)> {
 type Damage = fn(&mut History);
 
 fn damaged_histories(good: &History) -> Vec<(&'static str, Vec<u8>)> {
-    let changes: [(&str, Damage); 9] = [
+    let changes: [(&str, Damage); 11] = [
         ("events in another order", |history| {
             history.events.swap(4, 5)
         }),
@@ -84,6 +129,12 @@ fn damaged_histories(good: &History) -> Vec<(&'static str, Vec<u8>)> {
         ("no task queue", |history| start(history).task_queue = None),
         ("an event of type 0", |history| {
             history.events[5].event_type = 0
+        }),
+        ("an event of a type that isn't its attributes'", |history| {
+            history.events[5].event_type = history.events[6].event_type;
+        }),
+        ("an event without attributes", |history| {
+            history.events[5].attributes = None;
         }),
         ("an event of a type of tomorrow", |history| {
             history.events[5].event_type = 4_242;

@@ -82,13 +82,28 @@ impl Recorder {
         assert_eq!(outcome, ReplayOutcome::Replayed, "{what_happened}");
     }
 
+    /// Writes what another tool shows of a history of `AgentWorkflow`, which must replay at once;
+    /// says what was read of it.
+    pub(super) async fn write_shown(&self, what_happened: &str, shown: &Value) -> History {
+        let mut shown = shown.clone();
+        scrub(&mut shown);
+        let path = self.path(what_happened, "json");
+        let text = serde_json::to_string_pretty(&shown).expect("JSON");
+        std::fs::write(&path, text).expect("write the history");
+        println!("recorded {}", path.display());
+        let read = load_history(&path).expect("what was written can be read");
+        let outcome = replay_history(read.clone()).await;
+        assert_eq!(outcome, ReplayOutcome::Replayed, "{what_happened}");
+        read
+    }
+
     fn path(&self, what_happened: &str, extension: &str) -> PathBuf {
         self.directory.join(format!("{what_happened}.{extension}"))
     }
 }
 
 /// A history that doesn't say which processes on which machine made it.
-fn without_identities(history: &History) -> History {
+pub(super) fn without_identities(history: &History) -> History {
     let mut json = serde_json::to_value(history).expect("JSON");
     scrub(&mut json);
     serde_json::from_value(json).expect("still a history")
@@ -101,7 +116,11 @@ fn scrub(value: &mut Value) {
                 *identity = IDENTITY.into();
             }
             // The queue of one worker process is named after it.
-            if map.get("kind") == Some(&Value::from(TaskQueueKind::Sticky as i32)) {
+            let sticky = TaskQueueKind::Sticky;
+            if map
+                .get("kind")
+                .is_some_and(|kind| *kind == sticky as i32 || *kind == sticky.as_str_name())
+            {
                 map.insert("name".to_owned(), IDENTITY.into());
             }
             map.values_mut().for_each(scrub);

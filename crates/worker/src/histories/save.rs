@@ -57,7 +57,7 @@ mod tests {
     fn a_workflow_id_of_any_text_makes_a_plain_file_name() {
         for (id, stem) in [
             ("agent-7", "agent-7_r"),
-            ("customers/acme: ä", "customers_acme___r"),
+            ("customers/acme: ä", "customers_acme____r"),
             ("../../etc/passwd", "_._.._etc_passwd_r"),
             ("", "_r"),
         ] {
