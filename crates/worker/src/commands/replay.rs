@@ -8,20 +8,20 @@ use std::{
 };
 
 use anyhow::Context as _;
-use clap::{Args, CommandFactory as _, error::ErrorKind};
+use clap::Args;
 use temporalio_client::Client;
 use temporalio_common::protos::temporal::api::history::v1::History;
 
 use self::report::{Outcome, Report, Subject};
 use crate::{
     arguments::TemporalArgs,
-    cli::Cli,
     config::File,
     connection::{TemporalTarget, check_namespace},
     histories::{
         ReplayOutcome, check, checks_identity, fetch_history, find_histories, load_history,
         replay_history, save_history,
     },
+    output::UsageError,
 };
 
 #[derive(Debug, Args)]
@@ -30,10 +30,7 @@ Examples:
   notekeeper replay tests/histories
   temporal workflow show --workflow-id agent-7 --output json > agent-7.json
   notekeeper replay agent-7.json
-  notekeeper replay --workflow-id agent-7 --save tests/histories
-
-Exit codes: 0 all replayed, 1 one was refused or unreadable or the server can't be asked, 2 arguments \
-that make no sense.")]
+  notekeeper replay --workflow-id agent-7 --save tests/histories")]
 pub(crate) struct ReplayArgs {
     /// History files, or directories of them: what `temporal workflow show --output json` prints,
     /// the web UI downloads, or the Rust SDK writes, as JSON or protobuf binary.
@@ -64,9 +61,7 @@ pub(crate) struct ReplayArgs {
 pub(crate) fn run(config: Option<&Path>, args: ReplayArgs) -> anyhow::Result<ExitCode> {
     if args.run_id.is_some() && args.workflow_ids.len() > 1 {
         let why = "--run-id names a run of one workflow, and several are given";
-        Cli::command()
-            .error(ErrorKind::ArgumentConflict, why)
-            .exit();
+        return Err(UsageError(why.to_owned()).into());
     }
     let files = find_histories(&args.paths)?;
     super::block_on(async {

@@ -1,13 +1,16 @@
 //! What is said of each history, to a person or to a program.
 
 use std::{
-    io::{Write as _, stdout},
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
-use anyhow::Context as _;
 use serde::Serialize;
+
+use crate::{
+    exit::Exit,
+    output::{print, print_json},
+};
 
 /// Which history it is.
 #[derive(Debug, Serialize)]
@@ -82,9 +85,9 @@ impl Report {
             Outcome::Unreadable { .. } => self.unreadable += 1,
         }
         if self.json {
-            say(&serde_json::to_string(&Line { subject, outcome })?)
+            print_json(&Line { subject, outcome })
         } else {
-            say(&text(subject, outcome))
+            print(&format!("{}\n", text(subject, outcome)))
         }
     }
 
@@ -97,20 +100,15 @@ impl Report {
             ..
         } = self;
         if !self.json {
-            say(&format!(
-                "{replayed} replayed, {refused} refused, {unreadable} unreadable"
+            print(&format!(
+                "{replayed} replayed, {refused} refused, {unreadable} unreadable\n"
             ))?;
         }
         Ok(match refused + unreadable {
-            0 => ExitCode::SUCCESS,
-            _ => ExitCode::FAILURE,
+            0 => Exit::Done.into(),
+            _ => Exit::Failed.into(),
         })
     }
-}
-
-/// Prints a line. Whoever reads may have gone: that is an error and no panic.
-fn say(line: &str) -> anyhow::Result<()> {
-    writeln!(stdout(), "{line}").context("can't write the report")
 }
 
 fn text(subject: &Subject, outcome: &Outcome) -> String {

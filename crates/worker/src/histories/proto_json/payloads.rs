@@ -50,11 +50,15 @@ pub(super) fn restore_one(json: &mut Value) -> Result<(), String> {
 /// Whether it is a payload, and not the value of one.
 fn is_payload(object: &Map<String, Value>) -> bool {
     let keys = ["metadata", "data", "externalPayloads", "external_payloads"];
+    let nothing_else = object.keys().all(|key| keys.contains(&key.as_str()));
     match object.get("metadata") {
-        Some(metadata) => metadata.as_object().is_some_and(|metadata| {
-            metadata.contains_key("encoding") && metadata.values().all(Value::is_string)
-        }),
-        None => object.keys().all(|key| keys.contains(&key.as_str())),
+        // A payload of a newer server may have fields that aren't known.
+        Some(Value::Object(metadata)) => {
+            (nothing_else || metadata.contains_key("encoding"))
+                && metadata.values().all(Value::is_string)
+        }
+        Some(_) => false,
+        None => nothing_else,
     }
 }
 
@@ -85,8 +89,10 @@ fn restore(payload: &mut Map<String, Value>) -> Result<(), String> {
     if metadata.len() > 1 {
         metadata.remove(NOTE);
     }
-    let encoding = metadata.get("encoding").and_then(Value::as_str);
-    let encoding = encoding.unwrap_or_default().to_owned();
+    let Some(encoding) = metadata.get("encoding").and_then(Value::as_str) else {
+        return Ok(());
+    };
+    let encoding = encoding.to_owned();
     if let Some(encoding) = decoded(&encoding) {
         // What is base64 is left to the reader; data that isn't was decoded beside its encoding.
         return match payload.get_mut("data") {
