@@ -192,48 +192,65 @@ async fn what_cannot_be_fetched_is_said_with_what_to_do() {
     bed.finish().await;
 }
 
-/// A server that lets anybody connect and nobody read, as one does whose key lacks a role.
+/// A server that lets anybody connect and nobody read, as one does whose key lacks a role; and one
+/// that lets nobody connect.
 #[tokio::test]
-async fn a_history_that_may_not_be_read_is_said_to_be_so() {
+async fn a_server_that_does_not_permit_it_is_told_from_one_that_is_away() {
     let bed = Bed::new().await;
-    let server = MockServer::start().await;
-    let refused = |message: &'static str| {
+    let denied = |code: u8, message: &'static str| {
         ResponseTemplate::new(200)
             .insert_header("content-type", "application/grpc")
-            .insert_header("grpc-status", "7")
+            .insert_header("grpc-status", code.to_string())
             .insert_header("grpc-message", message)
     };
+    let (permission_denied, unauthenticated) = (7, 16);
     // An empty message, in its frame.
-    let welcome = ResponseTemplate::new(200).set_body_raw([0; 5].to_vec(), "application/grpc");
-    Mock::given(matchers::path_regex("/GetSystemInfo$"))
-        .respond_with(welcome)
-        .mount(&server)
-        .await;
-    Mock::given(matchers::any())
-        .respond_with(refused("Request unauthorized."))
-        .with_priority(u8::MAX)
-        .mount(&server)
-        .await;
+    let welcome = ResponseTemplate::new(200)
+        .insert_header("grpc-status", "0")
+        .set_body_raw([0; 5].to_vec(), "application/grpc");
+    let [half_open, closed] = [MockServer::start().await, MockServer::start().await];
+    let info = matchers::path_regex("/GetSystemInfo$");
+    let first = Mock::given(info).respond_with(welcome).with_priority(1);
+    first.mount(&half_open).await;
+    for (server, answer) in [
+        (
+            &half_open,
+            denied(permission_denied, "Request unauthorized."),
+        ),
+        (&closed, denied(unauthenticated, "no valid key")),
+    ] {
+        let others = Mock::given(matchers::any()).respond_with(answer);
+        others.mount(server).await;
+    }
+    let ask = async |server: &MockServer| {
+        let address = server.address().to_string();
+        let arguments = ["replay", "--workflow-id", "agent-7"];
+        run(&bed, &arguments, &[("TEMPORAL_ADDRESS", &address)]).await
+    };
 
-    let address = server.address().to_string();
-    let refused = run(
-        &bed,
-        &["replay", "--workflow-id", "agent-7"],
-        &[("TEMPORAL_ADDRESS", &address)],
-    )
-    .await;
+    let unread = ask(&half_open).await;
+    let unmet = ask(&closed).await;
 
-    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert_eq!(unread.code, Some(1), "{unread:?}");
     for part in [
         "unreadable  workflow `agent-7`: Temporal refuses to show it",
         "Request unauthorized.",
         "permission to read",
     ] {
         assert!(
-            refused.stdout.contains(part),
-            "`{part}` is not in {refused:?}"
+            unread.stdout.contains(part),
+            "`{part}` is not in {unread:?}"
         );
     }
+    assert_failed(
+        &unmet,
+        1,
+        &[
+            "doesn't admit this client",
+            "TEMPORAL_API_KEY",
+            "no valid key",
+        ],
+    );
     bed.finish().await;
 }
 

@@ -1,15 +1,22 @@
 //! What Temporal's other tools write of a history, in all its forms: each loads as the same history,
 //! and what can't be understood of it is refused, never passed over.
 
-use std::path::{Path, PathBuf};
+use std::{
+    panic::AssertUnwindSafe,
+    path::{Path, PathBuf},
+};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use futures::FutureExt as _;
 use notekeeper::load_history;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use temporalio_common::protos::temporal::api::history::v1::History;
 
-use crate::recorded;
+use crate::{
+    changed_code::{Code, replay},
+    recorded,
+};
 
 /// A form in which the same history may be written.
 type Rewrite = fn(&Value) -> String;
@@ -333,6 +340,38 @@ fn no_value_in_a_wrong_place_makes_loading_panic() {
         }
     }
     assert!(refused > places, "only {refused} were refused");
+}
+
+/// Whatever is missing or another in one place: where it loads, its replay comes to something. What
+/// it comes to is Core's affair.
+#[tokio::test]
+async fn no_damage_in_one_place_makes_a_replay_hang_or_panic() {
+    let shown = shown();
+    let mut replayed = 0;
+    for place in (0..count(&shown)).step_by(4) {
+        for wrong in [json!(null), json!("1"), json!("9")] {
+            let mut damaged = shown.clone();
+            let value = at(&mut damaged, &mut { place }).expect("a value");
+            // Payloads, and texts that only people read, make no difference to Core.
+            let is_number = value
+                .as_str()
+                .is_some_and(|text| text.parse::<u32>().is_ok());
+            if *value == wrong || !(wrong.is_null() || is_number || value.is_number()) {
+                continue;
+            }
+            let was = std::mem::replace(value, wrong.clone());
+            if let Ok(history) = load(damaged.to_string().as_bytes()) {
+                let replay = AssertUnwindSafe(replay(&history, &Code::AsRecorded)).catch_unwind();
+                let outcome = replay.await;
+                assert!(outcome.is_ok(), "place {place}: {was} became {wrong}");
+                replayed += 1;
+            }
+        }
+    }
+    assert!(
+        replayed > 75,
+        "only {replayed} damaged histories were replayed"
+    );
 }
 
 /// The history as the command line shows it.

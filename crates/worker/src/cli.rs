@@ -96,7 +96,7 @@ impl Command {
             Self::Note(args) => args.json(),
             Self::Config(args) => args.json(),
             Self::Migrate(args) => args.output.json,
-            Self::Replay(args) => args.json,
+            Self::Replay(args) => args.output.json,
             Self::Dev(_)
             | Self::Worker(_)
             | Self::Chat(_)

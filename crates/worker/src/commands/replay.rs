@@ -7,19 +7,18 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::Context as _;
 use clap::Args;
-use temporalio_client::Client;
+use temporalio_client::{Client, errors::ClientConnectError};
 use temporalio_common::protos::temporal::api::history::v1::History;
 
 use self::report::{Outcome, Report, Subject};
 use crate::{
-    arguments::TemporalArgs,
+    arguments::{OutputArgs, TemporalArgs},
     config::File,
     connection::{TemporalTarget, check_namespace},
     histories::{
-        ReplayOutcome, check, checks_identity, fetch_history, find_histories, load_history,
-        replay_history, save_history,
+        ReplayOutcome, check, checks_identity, fetch_history, find_histories, is_denied,
+        load_history, replay_history, save_history,
     },
     output::UsageError,
 };
@@ -50,12 +49,11 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "DIR", requires = "workflow_ids")]
     pub(crate) save: Option<PathBuf>,
 
-    /// Say what became of each history in a line with a JSON object, for programs.
-    #[arg(long)]
-    pub(crate) json: bool,
-
     #[command(flatten)]
     pub(crate) temporal: TemporalArgs,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 pub(crate) fn run(config: Option<&Path>, args: ReplayArgs) -> anyhow::Result<ExitCode> {
@@ -65,7 +63,7 @@ pub(crate) fn run(config: Option<&Path>, args: ReplayArgs) -> anyhow::Result<Exi
     }
     let files = find_histories(&args.paths)?;
     super::block_on(async {
-        let mut report = Report::new(args.json);
+        let mut report = Report::new(args.output.json);
         for file in files {
             let outcome = match load_history(&file) {
                 Ok(history) => replayed(history).await,
@@ -87,11 +85,18 @@ pub(crate) fn run(config: Option<&Path>, args: ReplayArgs) -> anyhow::Result<Exi
 async fn connect(config: Option<&Path>, args: &TemporalArgs) -> anyhow::Result<Client> {
     let target = TemporalTarget::resolve(&File::read(config)?.temporal(args))?;
     let address = target.address();
-    let client = target.connect().await.with_context(|| {
-        format!(
-            "Temporal at `{address}` can't be reached; name the server with --temporal-address or \
-             TEMPORAL_ADDRESS"
-        )
+    let client = target.connect().await.map_err(|error| {
+        let context = match error.downcast_ref::<ClientConnectError>() {
+            Some(ClientConnectError::SystemInfoCallError(status)) if is_denied(status) => format!(
+                "Temporal at `{address}` doesn't admit this client; set TEMPORAL_API_KEY, or \
+                 TEMPORAL_TLS_… to its certificate"
+            ),
+            _ => format!(
+                "Temporal at `{address}` can't be reached; name the server with \
+                 --temporal-address or TEMPORAL_ADDRESS"
+            ),
+        };
+        error.context(context)
     })?;
     check_namespace(&client).await?;
     Ok(client)

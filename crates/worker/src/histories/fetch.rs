@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use temporalio_client::{
     Client, NamespacedClient as _, UntypedWorkflow, WorkflowDescribeOptions, WorkflowExecutionInfo,
-    WorkflowFetchHistoryOptions, WorkflowHandle, errors::WorkflowInteractionError, tonic::Code,
+    WorkflowFetchHistoryOptions, WorkflowHandle,
+    errors::WorkflowInteractionError,
+    tonic::{Code, Status},
 };
 use temporalio_common::protos::temporal::api::history::v1::History;
 
@@ -89,18 +91,19 @@ fn explain(error: WorkflowInteractionError, names_run: bool, namespace: String) 
             what: if names_run { "run" } else { "workflow" },
             namespace,
         },
-        WorkflowInteractionError::Rpc(status)
-            if matches!(
-                status.code(),
-                Code::PermissionDenied | Code::Unauthenticated
-            ) =>
-        {
-            FetchError::NotPermitted {
-                namespace,
-                message: status.message().to_owned(),
-            }
-        }
+        WorkflowInteractionError::Rpc(status) if is_denied(&status) => FetchError::NotPermitted {
+            namespace,
+            message: status.message().to_owned(),
+        },
         WorkflowInteractionError::Rpc(status) => FetchError::Other(status.message().to_owned()),
         other => FetchError::Other(other.to_string()),
     }
+}
+
+/// Whether the server says that this client may not do what it asked for.
+pub(crate) fn is_denied(status: &Status) -> bool {
+    matches!(
+        status.code(),
+        Code::PermissionDenied | Code::Unauthenticated
+    )
 }
