@@ -53,6 +53,7 @@ async fn each_setting_is_shown_with_where_it_comes_from_and_without_passwords() 
             "postgres://app:***@db/app",
             "DATABASE_URL",
         ),
+        ("stores.default.kind", "postgres", "DATABASE_URL"),
         ("stores.default.schema", "flagged", "--schema"),
         ("stores.eu.url", "postgres://app:***@eu/app", "file"),
         ("stores.eu.schema", "notekeeper", "default"),

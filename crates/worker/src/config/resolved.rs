@@ -57,6 +57,15 @@ pub(crate) fn settings(
         );
         given.insert(key, argument.clone());
     }
+    // The kind of the store `default` follows from what names it, where the file doesn't say it.
+    if let Some(by) = ["sqlite", "database_url"]
+        .iter()
+        .find_map(|id| arguments.get(*id))
+    {
+        given
+            .entry("stores.default.kind".to_owned())
+            .or_insert_with(|| by.clone());
+    }
     let keys: BTreeSet<&String> = resolved.keys().chain(given.keys()).collect();
     keys.into_iter()
         .map(|key| setting(key, &resolved, &given))
