@@ -253,6 +253,10 @@ async fn answers_of_many_endpoints_are_understood() {
         };
         assert_eq!(response, expected, "{message}");
     }
+}
+
+#[tokio::test]
+async fn an_answer_may_leave_out_all_but_its_message_and_a_call_its_name() {
     let without_reason = json!({"choices": [{"message": {"content": "x"}}], "usage": null});
     assert_eq!(
         answered(200, without_reason).await.expect("an answer").text,
