@@ -45,7 +45,7 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "RUN", requires = "workflow_ids")]
     pub(crate) run_id: Option<String>,
 
-    /// Also save what is fetched in this directory, as JSON that every Temporal SDK replays.
+    /// Also save what is fetched in this directory, as JSON like that of `temporal workflow show`.
     #[arg(long, value_name = "DIR", requires = "workflow_ids")]
     pub(crate) save: Option<PathBuf>,
 

@@ -1,8 +1,9 @@
 //! Saving a history as a file.
 //!
 //! In proto3 JSON, as `temporal workflow show --output json` prints it: of the forms that
-//! [`load_history`](super::load_history) reads it is the one that the replayers of all SDKs read
-//! too, and that a person can look into. Protobuf binary is a third of the size and neither.
+//! [`load_history`](super::load_history) reads it is the one that Temporal's tools and other SDKs read
+//! too, and that a person can look into. Protobuf binary is a third of the size and neither; the JSON
+//! of the Rust SDK is read by nothing else.
 
 use std::path::{Path, PathBuf};
 
