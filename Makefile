@@ -6,7 +6,7 @@
 # instead.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-scripts vectors record contract lint build build-tests clean-toolbox
+.PHONY: help demo dev binary test test-scripts vectors record contract lint build build-tests clean-toolbox
 
 CARGO ?= cargo
 PYTHON ?= python3
@@ -30,6 +30,8 @@ RECORD_ARGS ?= record:: --ignored --nocapture --test-threads=1
 help:
 	@echo 'make demo            conversations over real notes, a worker killed, a replay; NOTES=DIR for notes of yours,'
 	@echo '                     STORE=postgres for a PostgreSQL in place of an SQLite file'
+	@echo 'make dev             notekeeper dev, with a scripted model: a Temporal server, a store and a worker until Ctrl-C;'
+	@echo '                     DEV_ARGS=... for other arguments'
 	@echo 'make test            every test, with real servers'
 	@echo 'make vectors         the conformance vectors alone; NOTEKEEPER_VECTORS=DIR for others'
 	@echo 'make record          record the replay tests'"'"' histories anew'
@@ -40,12 +42,21 @@ help:
 
 # What the demonstration keeps its notes in: sqlite, for which it starts its own Temporal server, or postgres.
 STORE ?= sqlite
-DEMO_SERVICES = $(if $(filter postgres,$(STORE)),$(SERVICES),$(PYTHON) scripts/services.py run --temporal-cli --)
+TEMPORAL_CLI_ALONE := $(PYTHON) scripts/services.py run --temporal-cli --
+DEMO_SERVICES = $(if $(filter postgres,$(STORE)),$(SERVICES),$(TEMPORAL_CLI_ALONE))
 
-# Built with the same features as the tests, so that neither compiles the dependencies anew.
-demo:
-	@$(CARGO) build $(FEATURES) --bin notekeeper
+# With a test beside the binary, its dependencies have the features that they have for all tests: neither
+# compiles them anew.
+binary:
+	@$(CARGO) build $(FEATURES) --bin notekeeper --test layers
+
+demo: binary
 	@$(DEMO_SERVICES) $(BUILT)/debug/notekeeper demo --store "$(STORE)" $${NOTES:+--notes "$$NOTES"}
+
+DEV_ARGS ?= --script demo/chat.json
+
+dev: binary
+	@$(TEMPORAL_CLI_ALONE) $(BUILT)/debug/notekeeper dev $(DEV_ARGS)
 
 # The tests with most to say come last, where one looks.
 test: build-tests test-scripts

@@ -67,12 +67,18 @@ class Found(TypedDict):
     truncated: bool
 
 
-class File(TypedDict):
-    """A note without its text."""
+class ListedFile(TypedDict):
+    """What every store knows of a note without its text."""
 
     file: str
     version: str
     chars: int
+
+
+class File(ListedFile, total=False):
+    """A note without its text, and in UTC when it was last changed, where the store keeps times."""
+
+    updated_at: str
 
 
 class Listed(TypedDict):
