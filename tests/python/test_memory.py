@@ -54,6 +54,8 @@ class TheHandle(Calls):
         self.assertEqual(said["note"]["content"], "- likes coffee\n")
         self.assertEqual([match["file"] for match in said["found"]["matches"]], ["drinks.md"])
         listed = {"file": "drinks.md", "version": said["replaced"]["version"], "chars": 15}
+        for file in said["listed"]["files"]:
+            self.assertRegex(file.pop("updated_at"), r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
         self.assertEqual(said["listed"], {"files": [listed], "truncated": False})
         self.assertEqual((said["refused"]["outcome"], said["refused"]["reason"]), ("refused", "not_found"))
         self.assertEqual(said["deleted"]["status"], "deleted")
