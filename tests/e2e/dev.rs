@@ -1,6 +1,6 @@
 //! `notekeeper dev`: all on one machine, and what is left of it when it ends.
 
-use std::path::Path;
+use std::{os::unix::fs::PermissionsExt as _, path::Path};
 
 use notekeeper_domain::{NoteName, Scope};
 use notekeeper_store::{NoteStore as _, SqliteOptions, SqliteStore};
@@ -177,4 +177,36 @@ async fn a_server_that_ends_by_itself_ends_it_with_the_last_that_the_server_said
             .any(|line| line.contains("| the disk is on fire")),
         "{log:?}"
     );
+}
+
+#[tokio::test]
+async fn in_a_directory_that_others_may_look_into_messages_and_notes_are_this_user_s_alone() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = directory.path().join("data");
+    std::fs::create_dir(&data).expect("make it");
+    let of_all = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(&data, of_all).expect("open it to all");
+    let mut dev = Dev::start(&data, &["--no-ui"]).await;
+
+    let modes: Vec<_> = std::fs::read_dir(&data)
+        .expect("read it")
+        .map(|entry| entry.expect("an entry"))
+        .map(|entry| (entry.file_name(), entry.metadata().expect("metadata")))
+        .map(|(name, found)| {
+            (
+                name.into_string().expect("text"),
+                found.permissions().mode(),
+            )
+        })
+        .filter(|(name, _)| name.contains(".sqlite"))
+        .collect();
+    for database in ["temporal.sqlite", "notes.sqlite"] {
+        assert!(modes.iter().any(|(name, _)| name == database), "{modes:?}");
+    }
+    for (name, mode) in &modes {
+        assert_eq!(mode & 0o077, 0, "{name}: {mode:o}");
+    }
+
+    dev.signal("-TERM", false);
+    assert_eq!(dev.ended().await.code(), Some(0));
 }

@@ -114,6 +114,29 @@ fn no_histories(good: &History) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+/// Whoever reads the reason need not be who may read the history.
+#[test]
+fn a_value_of_another_type_is_refused_with_its_place_and_is_not_repeated() {
+    let directory = TempDir::new().unwrap();
+    let good = recorded::named("agent_workflow/killed_worker.json").history;
+    let mut of_the_sdk = serde_json::to_value(&good).expect("JSON");
+    of_the_sdk["events"][0]["event_id"] = "my secret".into();
+    let of_tools = JUST_STARTED.replace(r#""attempt": 1"#, r#""attempt": "my secret""#);
+    let refused = [
+        (of_the_sdk.to_string(), "`events[0].event_id`: expected i64"),
+        (
+            of_tools,
+            "EventAttributes.attempt`: the value can't be used",
+        ),
+    ];
+    for (text, place) in refused {
+        let error = load_history(&written(&directory, text.as_bytes())).unwrap_err();
+        let said = error.to_string();
+        assert!(said.contains(place), "{said}");
+        assert!(!said.contains("secret"), "{said}");
+    }
+}
+
 type Damage = fn(&mut History);
 
 fn damaged_histories(good: &History) -> Vec<(&'static str, Vec<u8>)> {

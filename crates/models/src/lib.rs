@@ -7,6 +7,6 @@ mod script;
 mod scripted;
 
 pub use chat::{ChatModel, ChatRequest, ChatResponse, ModelError};
-pub use openai::{ApiKey, OPENAI_BASE_URL, OpenAiError, OpenAiModel, OpenAiOptions};
+pub use openai::{ApiKey, OPENAI_BASE_URL, OpenAiError, OpenAiModel, OpenAiOptions, goes_in_clear};
 pub use script::ScriptError;
 pub use scripted::ScriptedModel;

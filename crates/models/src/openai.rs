@@ -14,8 +14,11 @@ use serde_json::Value;
 
 use crate::{ChatModel, ChatRequest, ChatResponse, ModelError};
 
-pub use self::options::{ApiKey, OPENAI_BASE_URL, OpenAiError, OpenAiOptions};
 use self::{endpoint::Endpoint, transport::Transport};
+pub use self::{
+    endpoint::goes_in_clear,
+    options::{ApiKey, OPENAI_BASE_URL, OpenAiError, OpenAiOptions},
+};
 
 /// A chat model that is asked by `POST {base_url}/chat/completions`, without streaming.
 ///

@@ -44,6 +44,9 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// Longest time that the server gets to end in good order; it takes one to two seconds.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How long a server that answers may take to say its port, or to end without it.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// Between two looks at a server that starts.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -134,7 +137,7 @@ impl DevServer {
         let deadline = Instant::now() + START_TIMEOUT;
         loop {
             let error = match self.asked().await {
-                Ok(_) => return Ok(None),
+                Ok(_) => return self.settled().await,
                 Err(error) => error,
             };
             if let Some(status) = self.child.try_wait()? {
@@ -145,6 +148,24 @@ impl DevServer {
                 return Err(error).with_context(|| {
                     format!("the Temporal server gave no answer within {START_TIMEOUT:?}")
                 });
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Whether it is this server that answers: another program may have taken the port since it was
+    /// chosen, and be a Temporal server itself. This one says its port once it has it, and ends where
+    /// it can't have it. Gives the status of one that ends.
+    async fn settled(&mut self) -> anyhow::Result<Option<ExitStatus>> {
+        let deadline = Instant::now() + SETTLE_TIMEOUT;
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(Some(status));
+            }
+            let port = format!(":{}", self.ports.server);
+            // A release that words it otherwise is given time to end instead.
+            if self.said.has_line(|line| line.ends_with(&port)) || Instant::now() >= deadline {
+                return Ok(None);
             }
             tokio::time::sleep(PAUSE).await;
         }

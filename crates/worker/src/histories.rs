@@ -2,6 +2,7 @@
 
 mod checks;
 mod error;
+mod expected;
 mod fetch;
 mod files;
 mod json;

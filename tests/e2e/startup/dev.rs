@@ -5,7 +5,7 @@ use std::{net::TcpListener, path::Path};
 use super::{assert_failed, open_to_all, unprivileged, write_program};
 use crate::support::{
     Bed,
-    dev::{Dev, run_dev},
+    dev::{Dev, run_dev, send},
 };
 
 fn text(path: &Path) -> &str {
@@ -78,6 +78,31 @@ async fn a_port_that_is_taken_is_said_with_who_may_have_it_and_the_flag() {
     let beyond = run_dev(&data, &["--port", "65000"], &[]).await;
     assert_failed(&beyond, 1, &["65000", "--ui-port", "--no-ui"]);
     bed.finish().await;
+}
+
+#[tokio::test]
+async fn another_server_that_takes_the_port_meanwhile_is_not_taken_for_its_own() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let real = std::env::var("TEMPORAL_CLI").expect("TEMPORAL_CLI; run the tests with `make test`");
+    let (listener, port) = taken();
+    drop(listener);
+    // The other server is there first, and then it is found that the port is taken.
+    let program = directory.path().join("temporal");
+    let id = directory.path().join("id");
+    let text_of_program = format!(
+        "#!/bin/sh\n'{real}' server start-dev --headless --ip 127.0.0.1 --port {port} >/dev/null 2>&1 &\n\
+         echo $! > '{}'\n\
+         until '{real}' operator cluster health --address 127.0.0.1:{port} >/dev/null 2>&1; do :; done\n\
+         sleep 0.5\necho 'listen: address already in use' >&2\nexit 1\n",
+        text(&id)
+    );
+    write_program(&program, &text_of_program);
+    let data = directory.path().join("data");
+    let arguments = ["--no-ui", "--port", &port];
+    let ended = run_dev(&data, &arguments, &[("TEMPORAL_CLI", text(&program))]).await;
+    let id = std::fs::read_to_string(&id).expect("the other server was started");
+    send("-KILL", id.trim());
+    assert_failed(&ended, 1, &[&port, "is taken by a Temporal server"]);
 }
 
 #[tokio::test]

@@ -105,6 +105,13 @@ fn parse(base_url: &str) -> Result<Url, OpenAiError> {
     Ok(url)
 }
 
+/// Whether what is sent to this base URL leaves the machine without TLS. Not of a URL that can't be
+/// used: a model with it is refused.
+#[must_use]
+pub fn goes_in_clear(base_url: &str) -> bool {
+    parse(base_url).is_ok_and(|url| url.scheme() == "http" && !is_local(&url))
+}
+
 fn is_local(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let host = host.trim_start_matches('[').trim_end_matches(']');

@@ -4,7 +4,10 @@ use std::{os::unix::process::CommandExt as _, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use rustix::process::{Signal, getppid};
+use rustix::{
+    fs::Mode,
+    process::{Signal, getppid, umask},
+};
 
 #[derive(Debug, Args)]
 pub(crate) struct GuardedArgs {
@@ -26,6 +29,7 @@ pub(crate) struct GuardedArgs {
 }
 
 /// Becomes the program, in the same process, after asking the kernel to end it with its parent.
+/// The files that it makes are this user's alone.
 ///
 /// The wish lives through `exec`, and the kernel grants it however the parent ends: also by
 /// SIGKILL, where nothing of the parent's own could clean up.
@@ -35,6 +39,8 @@ pub(crate) fn run(args: GuardedArgs) -> anyhow::Result<ExitCode> {
     if getppid().map(|parent| parent.as_raw_pid()) != Some(args.parent) {
         bail!("the process that started this one is gone");
     }
+    // Its database holds messages and notes, and the directory may be open to others.
+    umask(Mode::RWXG | Mode::RWXO);
     let error = std::process::Command::new(&args.program)
         .args(&args.arguments)
         .exec();

@@ -98,11 +98,27 @@ pub(crate) fn safe(key: &str, value: &Value) -> Value {
         .any(|word| name == *word || name.ends_with(&format!("_{word}")));
     match value {
         _ if secret => Value::from(HIDDEN),
+        // What stands in the place of a variable's name may be the key itself.
+        Value::String(text) if name.ends_with("_env") && !text.is_empty() => {
+            Value::from(if names_a_variable(text) { text } else { HIDDEN })
+        }
         Value::String(text) if text.contains("://") || name.ends_with("url") => {
             Value::from(safe_url(text))
         }
         value => value.clone(),
     }
+}
+
+/// Longest name of a variable that is shown.
+const VARIABLE_CHARS_MAX: usize = 64;
+
+/// Whether a text looks like the name of a variable, and not like a key in its place: capital
+/// letters, digits and `_`.
+pub(super) fn names_a_variable(text: &str) -> bool {
+    let is_letter = |b: u8| b.is_ascii_uppercase() || b == b'_';
+    text.len() <= VARIABLE_CHARS_MAX
+        && text.bytes().next().is_some_and(is_letter)
+        && text.bytes().all(|b| is_letter(b) || b.is_ascii_digit())
 }
 
 const HIDDEN: &str = "***";
@@ -176,8 +192,9 @@ mod tests {
         for key in ["models.a.api_key", "password", "a.client_secret", "token"] {
             assert_eq!(safe(key, &Value::from("hunter2")), HIDDEN, "{key}");
         }
-        for key in ["models.a.api_key_env", "models.a.max_completion_tokens"] {
-            assert_eq!(safe(key, &Value::from("x")), "x", "{key}");
+        assert_eq!(safe("a.max_completion_tokens", &Value::from("x")), "x");
+        for (given, shown) in [("MY_KEY_2", "MY_KEY_2"), ("", ""), ("sk-hunter2", HIDDEN)] {
+            assert_eq!(safe("models.a.api_key_env", &Value::from(given)), shown);
         }
     }
 }

@@ -5,10 +5,10 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
-use notekeeper_models::{ApiKey, OPENAI_BASE_URL, OpenAiOptions};
+use notekeeper_models::{ApiKey, OPENAI_BASE_URL, OpenAiOptions, goes_in_clear};
 use serde::Deserialize;
 
-use super::File;
+use super::{File, given::names_a_variable};
 use crate::arguments::ModelArgs;
 
 /// The model that flags and environment speak of, and that is asked where none is named.
@@ -196,7 +196,18 @@ fn api_key(
         return Ok(None);
     }
     match environment(name) {
+        Some(_) if variable.is_none() && goes_in_clear(base_url) => bail!(
+            "the key in {API_KEY_VARIABLE} would go through the network in clear text, to a base URL \
+             that begins with `http://`; give one with `https://`, unset {API_KEY_VARIABLE}, or say in \
+             the file api_key_env = \"\" for no key, or api_key_env = \"{API_KEY_VARIABLE}\" where \
+             that network is trusted"
+        ),
         Some(key) => Ok(Some(ApiKey::new(&key))),
+        None if variable.is_some() && !names_a_variable(name) => bail!(
+            "`api_key_env` doesn't look like the name of a variable, and no variable is called so; \
+             name the variable that holds the key, in capital letters: the key itself doesn't belong \
+             into the file"
+        ),
         None if variable.is_some() => bail!(
             "its key is expected in the variable `{name}` (`api_key_env`), which is not set; set \
              it, or say api_key_env = \"\" where the endpoint needs none"
@@ -353,11 +364,40 @@ mod tests {
 
     #[test]
     fn neither_a_key_nor_a_password_in_a_url_is_shown() {
-        let toml = format!("{OPENAI}base_url = 'http://app:hunter2@h/v1'");
+        let toml = format!("{OPENAI}base_url = 'https://app:hunter2@h/v1'");
         let variables = [(API_KEY_VARIABLE, "hunter2")];
         let file = parse(&toml).expect("a usable file");
         let options = model_of(&toml, &ModelArgs::default(), &variables);
         let shown = format!("{file:?} {options:?}");
         assert!(!shown.contains("hunter2"), "{shown}");
+    }
+
+    #[test]
+    fn a_key_that_stands_in_the_place_of_its_variable_is_not_repeated() {
+        for key in ["sk-proj-hunter2", "gsk_hunter2", "hunter2", &"K".repeat(65)] {
+            let toml = format!("{OPENAI}api_key_env = '{key}'");
+            let said = refused(&toml, &ModelArgs::default(), &[]);
+            assert!(said.contains("doesn't look like the name"), "{said}");
+            assert!(!said.contains(key), "{said}");
+        }
+        // Its form alone makes no name unusable.
+        let toml = format!("{OPENAI}api_key_env = 'lower'");
+        let options = model_of(&toml, &ModelArgs::default(), &[("lower", "k")]);
+        assert!(options.api_key.is_some());
+    }
+
+    #[test]
+    fn the_key_of_openai_goes_in_clear_text_to_another_machine_only_where_the_file_says_so() {
+        let key = [(API_KEY_VARIABLE, "hunter2")];
+        let none = ModelArgs::default();
+        let of = |url: &str| format!("{OPENAI}base_url = '{url}'\n");
+        let said = refused(&of("http://h/v1"), &none, &key);
+        assert!(said.contains("in clear text"), "{said}");
+        assert!(!said.contains("hunter2"), "{said}");
+        for url in ["https://h/v1", "http://localhost:1/v1", "http://[::1]/v1"] {
+            assert!(model_of(&of(url), &none, &key).api_key.is_some(), "{url}");
+        }
+        let trusted = of("http://h/v1") + "api_key_env = 'OPENAI_API_KEY'";
+        assert!(model_of(&trusted, &none, &key).api_key.is_some());
     }
 }

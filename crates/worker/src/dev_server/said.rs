@@ -40,6 +40,12 @@ impl Said {
         Self { lines, readers }
     }
 
+    /// Whether one of the last lines is such a one.
+    pub(super) fn has_line(&self, wanted: impl Fn(&str) -> bool) -> bool {
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.iter().any(|line| wanted(line))
+    }
+
     /// The last lines; of a server that has ended, up to its end.
     pub(super) async fn last_lines(&mut self) -> Vec<String> {
         for reader in self.readers.drain(..) {

@@ -3,7 +3,7 @@
 use serde_json::{Deserializer, Value};
 use temporalio_common::protos::temporal::api::history::v1::History;
 
-use super::{error::HistoryError, proto_json};
+use super::{error::HistoryError, expected::expected, proto_json};
 
 /// Reads a history from either JSON.
 pub(super) fn read_json(text: &[u8]) -> Result<History, HistoryError> {
@@ -18,8 +18,8 @@ pub(super) fn read_json(text: &[u8]) -> Result<History, HistoryError> {
             })
         })?;
     if documents.first().is_some_and(is_of_the_sdk) {
-        return serde_json::from_slice(text)
-            .map_err(|error| HistoryError::SdkJson(error.to_string()));
+        return serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(text))
+            .map_err(|error| HistoryError::SdkJson(expected(error.path(), error.inner())));
     }
     proto_json::read(documents)
 }

@@ -14,10 +14,11 @@ use std::sync::LazyLock;
 
 use prost_reflect::{DescriptorPool, DeserializeOptions, DynamicMessage, MessageDescriptor};
 use serde_json::Value;
+use serde_path_to_error::{Deserializer, Track};
 use temporalio_common::protos::temporal::api::history::v1::{History, HistoryEvent};
 
 use self::{known::keep_what_is_known, pages::events_of};
-use super::error::HistoryError;
+use super::{error::HistoryError, expected::expected};
 
 /// What a history and its events are made of.
 static HISTORY: LazyLock<MessageDescriptor> =
@@ -74,8 +75,10 @@ fn read_event(mut event: Value) -> Result<HistoryEvent, String> {
     }
     keep_what_is_known(&mut event, &EVENT).map_err(|problem| problem.to_string())?;
     let options = DeserializeOptions::new().deny_unknown_fields(true);
-    DynamicMessage::deserialize_with_options(EVENT.clone(), event, &options)
-        .map_err(|error| format!("can't be read: {error}"))?
+    let mut track = Track::new();
+    let tracked = Deserializer::new(event, &mut track);
+    DynamicMessage::deserialize_with_options(EVENT.clone(), tracked, &options)
+        .map_err(|error| format!("can't be read: {}", expected(&track.path(), &error)))?
         .transcode_to()
         .map_err(|error| format!("can't be read: {error}"))
 }

@@ -5,7 +5,10 @@
 //! too, and that a person can look into. Protobuf binary is a third of the size and neither; the JSON
 //! of the Rust SDK is read by nothing else.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Context as _;
 use temporalio_common::protos::temporal::api::history::v1::History;
@@ -13,7 +16,7 @@ use temporalio_common::protos::temporal::api::history::v1::History;
 use super::proto_json;
 
 /// Longest part of a file name that is made of the workflow id. File systems allow 255 bytes in
-/// all; the run id, the extension and that of the file while it is written take 50 of them.
+/// all; the run id and the extension take 42 of them.
 const ID_PART_MAX: usize = 150;
 
 /// Saves the history of a run in a directory, which is made if it isn't there, and says in which
@@ -26,12 +29,22 @@ pub(crate) fn save_history(
 ) -> anyhow::Result<PathBuf> {
     let json = proto_json::write(history).context("the history can't be written as JSON")?;
     let path = directory.join(format!("{}.json", file_stem(workflow_id, run_id)));
-    let unfinished = path.with_extension("json.part");
-    std::fs::create_dir_all(directory)
-        .and_then(|()| std::fs::write(&unfinished, json))
-        .and_then(|()| std::fs::rename(&unfinished, &path))
+    write_whole(directory, &path, &json)
         .with_context(|| format!("can't save `{}`", path.display()))?;
     Ok(path)
+}
+
+/// Writes a file that is this user's alone, since a history holds messages and notes, and gives it
+/// its name once it is whole.
+fn write_whole(directory: &Path, path: &Path, json: &[u8]) -> std::io::Result<()> {
+    std::fs::create_dir_all(directory)?;
+    let mut unfinished = tempfile::Builder::new()
+        .prefix(".notekeeper-")
+        .suffix(".part")
+        .tempfile_in(directory)?;
+    unfinished.write_all(json)?;
+    unfinished.persist(path).map_err(|error| error.error)?;
+    Ok(())
 }
 
 /// A name that no other run has, from which a person knows the workflow. A workflow id may be any
@@ -52,7 +65,23 @@ fn file_stem(workflow_id: &str, run_id: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
+
+    #[test]
+    fn a_saved_history_is_this_user_s_alone_also_where_it_takes_the_place_of_one_that_was_not() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let before = directory.path().join("w_r.json");
+        std::fs::write(&before, "{}").expect("write");
+        std::fs::set_permissions(&before, std::fs::Permissions::from_mode(0o644)).expect("mode");
+        let saved = save_history(directory.path(), "w", "r", &History::default()).expect("saved");
+        assert_eq!(saved, before);
+        let mode = saved.metadata().expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let entries = std::fs::read_dir(directory.path()).expect("read");
+        assert_eq!(entries.count(), 1);
+    }
 
     #[test]
     fn a_workflow_id_of_any_text_makes_a_plain_file_name() {

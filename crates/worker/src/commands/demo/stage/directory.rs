@@ -1,6 +1,10 @@
 //! Where the demonstration's files are.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs::DirBuilder,
+    os::unix::fs::DirBuilderExt as _,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Context as _;
 
@@ -13,7 +17,11 @@ pub(super) struct Directory {
 impl Directory {
     pub(super) fn make(unique: &str) -> anyhow::Result<Self> {
         let path = std::env::temp_dir().join(format!("notekeeper-demo-{unique}"));
-        std::fs::create_dir(&path).with_context(|| format!("can't make `{}`", path.display()))?;
+        // Notes are copied into it, and everybody of this machine looks into the directory above.
+        DirBuilder::new()
+            .mode(0o700)
+            .create(&path)
+            .with_context(|| format!("can't make `{}`", path.display()))?;
         Ok(Self { path, kept: false })
     }
 
@@ -35,5 +43,22 @@ impl Drop for Directory {
         if let Err(error) = std::fs::remove_dir_all(&self.path) {
             println!("{} is left: {error}", self.path.display());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn it_is_this_user_s_alone_and_goes_with_the_demonstration() {
+        let directory = Directory::make(&crate::random::name()).expect("a directory");
+        let path = directory.path().to_owned();
+        let mode = path.metadata().expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        drop(directory);
+        assert!(!path.exists());
     }
 }
