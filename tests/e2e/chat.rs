@@ -6,8 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use notekeeper_workflows::AgentWorkflow;
 use serde_json::json;
-use temporalio_client::WorkflowStartOptions;
+use temporalio_client::{WorkflowStartOptions, WorkflowTerminateOptions};
 use temporalio_common::{UntypedWorkflow, data_converters::RawValue};
 
 use crate::support::{Bed, Endpoint, Talk, Worker, WorkerOptions, eventually};
@@ -280,6 +281,45 @@ async fn where_no_worker_is_there_the_wait_says_so_and_ends_at_ctrl_c() {
     let ended = talk.ended().await;
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(ended.stdout.contains("my notes"), "{ended:?}");
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn a_pipe_does_not_wait_for_ever_and_a_terminated_conversation_is_called_so() {
+    let bed = Bed::new().await;
+    let id = conversation();
+    let ended = Talk::of(&bed, &[&id, "--timeout", "1"], "Hi\nHi again\n").await;
+    assert_eq!(
+        (ended.code, ended.stdout.as_str()),
+        (Some(1), ""),
+        "{ended:?}"
+    );
+    assert_eq!(ended.stderr.matches("--timeout").count(), 1, "{ended:?}");
+    assert!(ended.stderr.contains("may be lost"), "{ended:?}");
+
+    // Nobody answers, and the conversation has the message.
+    let options = WorkerOptions {
+        script: Some(demo_script()),
+        queues: Some("workflows"),
+        ..WorkerOptions::default()
+    };
+    let _workflows = Worker::start(&bed, options).await;
+    let id = conversation();
+    let ended = Talk::of(&bed, &[&id, "--timeout", "3"], "What do I drink?\n").await;
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stderr.contains("the message is kept"), "{ended:?}");
+
+    bed.client
+        .get_workflow_handle::<AgentWorkflow>(id.clone())
+        .terminate(WorkflowTerminateOptions::default())
+        .await
+        .expect("terminate it");
+    let ended = Talk::of(&bed, &[&id], "Hi\n").await;
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(
+        ended.stderr.contains("was terminated; give --new"),
+        "{ended:?}"
+    );
     bed.finish().await;
 }
 

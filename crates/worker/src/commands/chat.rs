@@ -6,7 +6,7 @@ mod input;
 mod screen;
 mod watch;
 
-use std::{path::Path, process::ExitCode};
+use std::{path::Path, process::ExitCode, time::Duration};
 
 use anyhow::{anyhow, bail};
 use clap::Args;
@@ -33,6 +33,10 @@ use self::{
 /// Exchanges of an earlier conversation that are shown when it goes on.
 const EXCHANGES_SHOWN: usize = 3;
 
+/// Seconds that a pipe waits for an answer where nothing is said: longer than Temporal tries to get
+/// one, so that a failure comes as itself.
+const TIMEOUT_SECONDS: u32 = 900;
+
 const COMMANDS: &str = "\
 /history   the conversation so far
 /close     end the conversation for good; its notes stay
@@ -44,7 +48,7 @@ A message that begins with a slash needs a blank before it.";
 #[command(after_help = "\
 Each line is a message; a pasted text with several lines is one. Where standard input is no
 terminal, each of its lines is a message, the answers go to standard output, and the exit code is 0
-if every message was answered.
+if every message was answered, 1 if one wasn't, or not in time.
 
 Examples:
   notekeeper chat
@@ -89,6 +93,12 @@ pub(crate) struct ChatArgs {
     #[arg(long, env = "NOTEKEEPER_WORKFLOW_TASK_QUEUE", value_name = "NAME")]
     workflow_task_queue: Option<String>,
 
+    /// Longest wait for one answer, in seconds; 0 for none [default: 900, and none at a terminal].
+    ///
+    /// A message that has no answer by then ends the chat with 1; it is kept if it was taken.
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<u32>,
+
     #[command(flatten)]
     temporal: TemporalArgs,
 }
@@ -112,7 +122,7 @@ pub(crate) fn run(config: Option<&Path>, args: ChatArgs) -> anyhow::Result<ExitC
     super::block_on(async {
         let client = connect(&target).await?;
         let conversation = Conversation::find(client, args.conversation, beginning).await?;
-        Chat::new(conversation)?.talk().await
+        Chat::new(conversation, args.timeout)?.talk().await
     })
 }
 
@@ -147,11 +157,18 @@ enum Next {
 }
 
 impl Chat {
-    fn new(conversation: Conversation) -> anyhow::Result<Self> {
+    fn new(conversation: Conversation, timeout: Option<u32>) -> anyhow::Result<Self> {
         let screen = Screen::new();
+        let input = Input::new();
+        // A person sees that it takes long, and has Ctrl-C.
+        let seconds = timeout.unwrap_or(match input.is_terminal() {
+            true => 0,
+            false => TIMEOUT_SECONDS,
+        });
+        let longest = (seconds > 0).then(|| Duration::from_secs(seconds.into()));
         Ok(Self {
-            watch: Watch::new(conversation.queues(), screen)?,
-            input: Input::new(),
+            watch: Watch::new(conversation.queues(), screen, longest)?,
+            input,
             conversation,
             screen,
             unanswered: 0,
@@ -248,7 +265,7 @@ impl Chat {
         self.screen.problem(&told);
         self.unanswered += 1;
         Ok(match unanswered {
-            Unanswered::Closed => Next::Leave(Exit::Failed.into()),
+            Unanswered::Closed | Unanswered::TimedOut { .. } => Next::Leave(Exit::Failed.into()),
             Unanswered::Interrupted { .. } if !self.input.is_terminal() => {
                 Next::Leave(Exit::Interrupted.into())
             }

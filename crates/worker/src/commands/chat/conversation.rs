@@ -79,9 +79,10 @@ impl Conversation {
                      with /close"
                 ),
                 (_, true) => false,
-                (_, false) => bail!(
-                    "conversation `{id}` was closed; give --new to begin another under this id, or \
-                     choose another id"
+                (ended, false) => bail!(
+                    "conversation `{id}` {}; give --new to begin another under this id, or choose \
+                     another id",
+                    how_it_ended(ended)
                 ),
             },
         };
@@ -231,6 +232,17 @@ impl Conversation {
             options,
         );
         Ok(started.await?)
+    }
+}
+
+fn how_it_ended(status: WorkflowExecutionStatus) -> &'static str {
+    match status {
+        WorkflowExecutionStatus::Completed => "was closed",
+        WorkflowExecutionStatus::Failed => "failed",
+        WorkflowExecutionStatus::Canceled => "was cancelled",
+        WorkflowExecutionStatus::Terminated => "was terminated",
+        WorkflowExecutionStatus::TimedOut => "timed out",
+        _ => "has ended",
     }
 }
 

@@ -15,6 +15,11 @@ pub(super) enum Unanswered {
         /// Whether the conversation has the message.
         taken: bool,
     },
+    /// Its answer didn't come in time.
+    TimedOut {
+        /// Whether the conversation has the message.
+        taken: bool,
+    },
     /// The conversation was closed.
     Closed,
     /// It was refused, or its turn failed; the conversation goes on.
@@ -47,6 +52,15 @@ impl Unanswered {
             ),
             Self::Interrupted { taken: false } => {
                 "stopped waiting; no worker has taken the message yet, so it may be lost".to_owned()
+            }
+            Self::TimedOut { taken: true } => format!(
+                "error: no answer within the time of --timeout; the message is kept: `notekeeper chat \
+                 {id}` shows the answer once it is there"
+            ),
+            Self::TimedOut { taken: false } => {
+                "error: no worker is known to have taken the message \
+                within the time of --timeout, so it may be lost"
+                    .to_owned()
             }
             Self::Closed => format!(
                 "conversation `{id}` was closed; `notekeeper chat {id} --new` begins another"

@@ -57,17 +57,28 @@ pub(super) struct Watch {
     screen: Screen,
     interrupts: Signal,
     next_look: Instant,
+    /// Longest wait for one answer; `None` for any.
+    longest: Option<Duration>,
+    /// When this wait is over.
+    deadline: Option<Instant>,
     /// What was said of this wait: each thing once.
     said: Vec<String>,
 }
 
 impl Watch {
-    pub(super) fn new(queues: Queues, screen: Screen) -> anyhow::Result<Self> {
+    /// Without `longest`, waits are as long as they have to be.
+    pub(super) fn new(
+        queues: Queues,
+        screen: Screen,
+        longest: Option<Duration>,
+    ) -> anyhow::Result<Self> {
         Ok(Self {
             queues,
             screen,
             interrupts: signal(SignalKind::interrupt())?,
             next_look: Instant::now(),
+            longest,
+            deadline: None,
             said: Vec::new(),
         })
     }
@@ -80,7 +91,9 @@ impl Watch {
     /// Begins the wait for the answer to a message.
     pub(super) fn begin(&mut self) {
         self.said.clear();
-        self.next_look = Instant::now() + PATIENCE;
+        let now = Instant::now();
+        self.next_look = now + PATIENCE;
+        self.deadline = self.longest.map(|longest| now + longest);
     }
 
     /// Says once in a wait that it goes on without Temporal.
@@ -90,20 +103,19 @@ impl Watch {
     }
 
     /// Waits for a part of the way to an answer. Says what is missing where it takes long, and ends
-    /// at Ctrl-C.
+    /// at Ctrl-C or where it takes too long.
     pub(super) async fn over<T>(
         &mut self,
         stage: Stage,
         future: impl Future<Output = T>,
     ) -> Result<T, Unanswered> {
         tokio::pin!(future);
+        let taken = stage == Stage::Answering;
         loop {
             tokio::select! {
                 result = &mut future => return Ok(result),
-                _ = self.interrupts.recv() => {
-                    let taken = stage == Stage::Answering;
-                    return Err(Unanswered::Interrupted { taken });
-                }
+                _ = self.interrupts.recv() => return Err(Unanswered::Interrupted { taken }),
+                () = over(self.deadline) => return Err(Unanswered::TimedOut { taken }),
                 () = sleep_until(self.next_look) => {}
             }
             tokio::select! {
@@ -196,6 +208,14 @@ impl Watch {
             self.screen.remark(what);
             self.said.push(what.to_owned());
         }
+    }
+}
+
+/// Resolves when the deadline is over; never where there is none.
+async fn over(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
     }
 }
 
