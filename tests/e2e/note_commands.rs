@@ -5,7 +5,9 @@ use std::{os::unix::fs::PermissionsExt as _, path::Path, process::Stdio};
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt as _;
 
-use crate::support::{Bed, Ended, Worker, WorkerOptions, in_time, run, run_fed};
+use crate::support::{
+    Bed, Ended, Proxy, Talk, Worker, WorkerOptions, eventually, in_time, run, run_fed,
+};
 
 /// Both ways to the notes.
 const WAYS: [&str; 2] = ["store", "temporal"];
@@ -270,6 +272,24 @@ async fn a_whole_text_goes_in_exactly_and_only_over_the_version_that_is_expected
         let nothing = note(&bed, via, &["write", "absent", "", "--whole"]).await;
         assert_failed(&nothing, 1, &["`absent`"]);
     }
+    // Where nothing is there to be replaced as well.
+    for via in WAYS {
+        for text in ["- no line end", "固 \n\n", "a\r\nb\r\n", "- as usual\n"] {
+            for before in [None, Some("")] {
+                bed.execute("delete from notes").await;
+                if let Some(before) = before {
+                    bed.put(ADA, "new.md", before).await;
+                }
+                let written = note(&bed, via, &["write", "new", text, "--whole"]).await;
+                assert_eq!(written.code, Some(0), "{written:?}");
+                assert_eq!(bed.note(ADA, "new.md").await.as_deref(), Some(text));
+                let cat = note_json(&bed, via, &["cat", "new"]).await;
+                let version = cat["version"].as_str().expect("a version");
+                assert!(written.stdout.contains(version), "{written:?} {cat}");
+            }
+        }
+    }
+    bed.put(ADA, "plan.md", "- old\n").await;
     let unrecognised = ["write", "plan", "x", "--whole", "--operation-id", "a"];
     assert_failed(
         &note(&bed, "temporal", &unrecognised).await,
@@ -474,6 +494,117 @@ async fn an_edit_that_cannot_be_written_is_kept_in_a_file() {
     bed.finish().await;
 }
 
+/// Waits until the file is there.
+async fn is_there(path: &Path) {
+    eventually("the file is there", || async {
+        path.exists().then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_edit_of_which_nobody_knows_whether_it_was_written_says_so_and_is_kept() {
+    let bed = Bed::new().await;
+    let _worker = activities(&bed).await;
+    let database = Proxy::start(Proxy::target(&bed.database_url)).await;
+    let database_url = database.url(&bed.database_url);
+    let temporal = Proxy::start(bed.temporal_address.clone()).await;
+    let temporal_address = temporal.address();
+    for (via, proxy) in WAYS.into_iter().zip([&database, &temporal]) {
+        bed.put(ADA, "n.md", "- tea\n").await;
+        let (open, go) = (
+            bed.path(&format!("open-{via}")),
+            bed.path(&format!("go-{via}")),
+        );
+        let script = format!(
+            "touch '{}'; while [ ! -e '{}' ]; do sleep 0.02; done; echo '- mine' >> \"$1\"",
+            open.display(),
+            go.display()
+        );
+        let editor = editor(&bed, &format!("waiting-{via}"), &script);
+        let environment = [
+            ("VISUAL", editor.as_str()),
+            ("DATABASE_URL", &database_url),
+            ("TEMPORAL_ADDRESS", &temporal_address),
+        ];
+        let arguments = ["note", "edit", "n", "-n", "customers/ada", "--via", via];
+        let away = async {
+            is_there(&open).await;
+            proxy.cut();
+            std::fs::write(&go, "").expect("let it go on");
+        };
+        let (ended, ()) = tokio::join!(run(&bed, &arguments, &environment), away);
+        assert_failed(&ended, 1, &["it isn't known whether it was written"]);
+        assert!(!ended.stderr.contains("nothing is written"), "{ended:?}");
+        let file = kept(&ended);
+        let mine = std::fs::read_to_string(file).expect("it is kept");
+        assert_eq!(mine, "- tea\n- mine\n");
+        std::fs::remove_dir_all(file.parent().expect("a directory")).expect("remove it");
+    }
+    bed.finish().await;
+}
+
+/// Activities that Temporal has taken for the queue of the bed.
+async fn taken(bed: &Bed) -> i64 {
+    let of_queue = format!("TaskQueue = '{}'", bed.task_queue);
+    let counted = bed.client.count_activities(of_queue, Default::default());
+    let counted = counted.await.expect("count them");
+    i64::try_from(counted.count()).expect("few")
+}
+
+#[tokio::test]
+async fn a_change_whose_answer_is_lost_says_how_it_can_be_repeated() {
+    let bed = Bed::new().await;
+    let temporal = Proxy::start(bed.temporal_address.clone()).await;
+    let address = temporal.address();
+    let through = [("TEMPORAL_ADDRESS", address.as_str())];
+    let mut seen = 0;
+    let repeat = "`--operation-id ";
+    let cases: [(&[&str], &str); 3] = [
+        (&["write", "n", "- x"], repeat),
+        (&["rm", "n"], repeat),
+        // It would refuse the flag.
+        (&["write", "n", "- x", "--whole"], "`notekeeper note cat`"),
+    ];
+    for (arguments, remedy) in cases {
+        temporal.mend();
+        let all = [&["note"], arguments, &["-n", "a", "--via", "temporal"]].concat();
+        let away = async {
+            eventually("the activity is taken", || async {
+                (taken(&bed).await > seen).then_some(())
+            })
+            .await;
+            temporal.cut();
+        };
+        let (ended, ()) = tokio::join!(run(&bed, &all, &through), away);
+        let said = ["isn't known to have taken effect", remedy];
+        assert_failed(&ended, 1, &said);
+        let told = ended.stderr.contains(repeat);
+        assert_eq!(told, remedy == repeat, "{ended:?}");
+        seen = taken(&bed).await;
+    }
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn a_note_steers_no_terminal_and_goes_into_a_file_as_it_is() {
+    let bed = Bed::new().await;
+    let text = "a\u{1b}]52;c;AAAA\u{7}b\u{9b}2J\u{202e}c\n";
+    bed.put(ADA, "n.md", text).await;
+    assert_done(&note(&bed, "store", &["cat", "n"]).await, text);
+    let cat = ["note", "cat", "n", "-n", "customers/ada"];
+    let seen = Talk::program_in_terminal(&bed, &cat).ended().await;
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    let shown = "a\u{fffd}]52;c;AAAA\u{fffd}b\u{fffd}2J\u{fffd}c";
+    assert!(seen.stdout.contains(shown), "{seen:?}");
+    assert!(!seen.stdout.contains('\u{1b}'), "{seen:?}");
+    let json = note(&bed, "store", &["cat", "n", "--json"]).await;
+    assert!(!json.stdout.contains('\u{9b}'), "{json:?}");
+    let read: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    assert_eq!(read["content"], text);
+    bed.finish().await;
+}
+
 #[tokio::test]
 async fn without_a_worker_or_a_server_the_message_says_what_is_missing() {
     let bed = Bed::new().await;
@@ -482,12 +613,21 @@ async fn without_a_worker_or_a_server_the_message_says_what_is_missing() {
     let ls = ["note", "ls", "-n", "a", "--via", "temporal"];
     let no_server = run(&bed, &ls, &[("TEMPORAL_ADDRESS", "127.0.0.1:1")]).await;
     assert_failed(&no_server, 1, &["Temporal at", "can't be reached"]);
+    let for_programs = [&ls[..], &["--json"]].concat();
+    let no_server = run(&bed, &for_programs, &[("TEMPORAL_ADDRESS", "127.0.0.1:1")]).await;
+    assert_failed(&no_server, 1, &[r#""code":"NoTemporal""#]);
+    let no_store = run(
+        &bed,
+        &["note", "ls", "-n", "a", "--store", "eu", "--json"],
+        &[],
+    )
+    .await;
+    assert_failed(&no_store, 1, &[r#""code":"NoStore""#]);
     let no_namespace = run(&bed, &ls, &[("TEMPORAL_NAMESPACE", "no-such-one")]).await;
     assert_failed(&no_namespace, 1, &["no namespace `no-such-one`"]);
-    let database = bed.database_url.replace(
-        &crate::support::Proxy::target(&bed.database_url),
-        "127.0.0.1:1",
-    );
+    let database = bed
+        .database_url
+        .replace(&Proxy::target(&bed.database_url), "127.0.0.1:1");
     let write = [
         "note",
         "write",

@@ -56,12 +56,16 @@ impl Talk {
 
     /// Starts `notekeeper chat` in a terminal; all that it writes counts as answers.
     pub(crate) fn in_terminal(bed: &Bed, arguments: &[&str]) -> Self {
+        Self::program_in_terminal(bed, &[&["chat"], arguments].concat())
+    }
+
+    /// Starts any command of `notekeeper` in a terminal.
+    pub(crate) fn program_in_terminal(bed: &Bed, arguments: &[&str]) -> Self {
         let program = command(bed);
         let mut terminal = Command::new("python3");
         terminal
             .args(["-c", TERMINAL])
             .arg(program.get_program())
-            .arg("chat")
             .args(arguments)
             .env("TERM", "xterm");
         for (name, value) in program.get_envs() {

@@ -1,7 +1,7 @@
 //! What commands print: results on standard output, errors on standard error, either for people or,
 //! with `--json`, for programs.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 
 use anyhow::Context as _;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
@@ -22,21 +22,35 @@ pub(crate) struct CodedError {
 #[error("{0}")]
 pub(crate) struct UsageError(pub(crate) String);
 
+/// A result that can't be printed. A type of its own: connections break as pipes do, and that is no
+/// reader that went away.
+#[derive(Debug, thiserror::Error)]
+#[error("can't write the result")]
+struct PrintError(#[source] io::Error);
+
 /// The code of an error that has none of its own.
 const UNCODED: &str = "failed";
 
 /// Writes to standard output, all of it.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .context("can't write the result")
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    Ok(written.map_err(PrintError)?)
+}
+
+/// Writes a text that anybody may have written: as it is, or, where a terminal would obey it, so
+/// that it can't be steered.
+pub(crate) fn print_foreign(text: &str) -> anyhow::Result<()> {
+    if io::stdout().is_terminal() {
+        return print(&shown(&text.replace("\r\n", "\n")));
+    }
+    print(text)
 }
 
 /// Writes a value as one line of JSON.
 pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     let text = serde_json::to_string(value).context("can't write the result as JSON")?;
-    print(&format!("{text}\n"))
+    print(&format!("{}\n", inert_json(&text)))
 }
 
 /// Says something beside the result. Where nobody can read it, it is lost.
@@ -47,21 +61,22 @@ pub(crate) fn remark(text: &str) {
 /// Says why a command failed.
 pub(crate) fn print_error(error: &anyhow::Error, as_json: bool) {
     if !as_json {
-        return remark(&format!("error: {error:#}"));
+        return remark(&shown(&format!("error: {error:#}")));
     }
     let code = error
         .chain()
         .find_map(|cause| cause.downcast_ref::<CodedError>())
         .map_or(UNCODED, |coded| coded.code.as_str());
-    remark(&json!({"error": {"code": code, "message": format!("{error:#}")}}).to_string());
+    let said = json!({"error": {"code": code, "message": format!("{error:#}")}});
+    remark(&inert_json(&said.to_string()));
 }
 
 /// Whether the reader of standard output went away, as `head` does once it has seen enough.
 pub(crate) fn reader_is_gone(error: &anyhow::Error) -> bool {
     error
         .chain()
-        .filter_map(|cause| cause.downcast_ref::<io::Error>())
-        .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+        .filter_map(|cause| cause.downcast_ref::<PrintError>())
+        .any(|PrintError(cause)| cause.kind() == io::ErrorKind::BrokenPipe)
 }
 
 /// A table for people, without lines; `numbers` are the columns that are set to the right.
@@ -94,10 +109,30 @@ pub(crate) fn table<const N: usize>(
 pub(crate) fn shown(text: &str) -> String {
     let shown = |c: char| match c {
         '\n' | '\t' => c,
-        c if c.is_control() => char::REPLACEMENT_CHARACTER,
+        c if steers(c) => char::REPLACEMENT_CHARACTER,
         c => c,
     };
     text.chars().map(shown).collect()
+}
+
+/// Whether a terminal obeys a character instead of showing it, or sets what follows in another order.
+fn steers(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The same JSON, on one line, with all that steers a terminal as escapes. In JSON on one line such
+/// characters stand in strings alone.
+fn inert_json(line: &str) -> String {
+    let mut inert = String::with_capacity(line.len());
+    for c in line.chars() {
+        if steers(c) {
+            // None of them is beyond the four digits.
+            inert.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            inert.push(c);
+        }
+    }
+    inert
 }
 
 #[cfg(test)]
@@ -117,16 +152,29 @@ mod tests {
     #[test]
     fn what_is_shown_cannot_steer_a_terminal() {
         assert_eq!(
-            shown("a\u{1b}[2J\tb\r\nc\u{9b}"),
-            "a\u{fffd}[2J\tb\u{fffd}\nc\u{fffd}"
+            shown("a\u{1b}[2J\tb\r\nc\u{9b}\u{202e}d\u{2066}"),
+            "a\u{fffd}[2J\tb\u{fffd}\nc\u{fffd}\u{fffd}d\u{fffd}"
         );
     }
 
     #[test]
-    fn a_reader_that_went_away_is_told_from_a_disk_that_is_full() {
-        let of = |kind: io::ErrorKind| anyhow::Error::from(io::Error::from(kind)).context("result");
+    fn json_holds_what_would_steer_a_terminal_as_escapes() {
+        let value = json!({"text": "a\u{1b}\u{7f}\u{9b}\u{202e}固\n"});
+        let inert = inert_json(&value.to_string());
+        assert_eq!(inert, r#"{"text":"a\u001b\u007f\u009b\u202e固\n"}"#);
+        let read: serde_json::Value = serde_json::from_str(&inert).expect("JSON");
+        assert_eq!(read, value);
+    }
+
+    #[test]
+    fn a_reader_that_went_away_is_told_from_a_full_disk_and_from_a_broken_connection() {
+        let of = |kind: io::ErrorKind| {
+            anyhow::Error::from(PrintError(io::Error::from(kind))).context("result")
+        };
         assert!(reader_is_gone(&of(io::ErrorKind::BrokenPipe)));
         assert!(!reader_is_gone(&of(io::ErrorKind::StorageFull)));
+        let connection = anyhow::Error::from(io::Error::from(io::ErrorKind::BrokenPipe));
+        assert!(!reader_is_gone(&connection.context("can't reach it")));
         assert!(!reader_is_gone(&anyhow::anyhow!("broken pipe")));
     }
 }

@@ -260,3 +260,22 @@ async fn a_file_that_a_worker_cannot_use_is_named() {
     let ended = unprivileged(directory.path(), &["worker", "--sqlite", file]).await;
     assert_failed(&ended, 1, &["store `default`", file, "write permission"]);
 }
+
+#[tokio::test]
+async fn stores_that_were_migrated_before_another_one_failed_are_told_to_programs() {
+    let bed = Bed::new().await;
+    let url = &bed.database_url;
+    let away = url.replace(&crate::support::Proxy::target(url), "127.0.0.1:1");
+    let (schema, place) = (&bed.schema, "kind = 'postgres'\nurl");
+    let config = bed.config(&format!(
+        "[stores.a]\n{place} = '{url}'\nschema = '{schema}'\n[stores.b]\n{place} = '{away}'"
+    ));
+    let arguments = ["migrate", "--json", "--config", &config];
+    let none = [("DATABASE_URL", ""), ("NOTEKEEPER_SCHEMA", "")];
+    let ended = run(&bed, &arguments, &none).await;
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let done: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    assert_eq!(done["stores"][0]["store"], "a", "{ended:?}");
+    assert!(ended.stderr.contains("store `b`"), "{ended:?}");
+    bed.finish().await;
+}

@@ -19,6 +19,7 @@ use crate::{
 #[command(after_help = "\
 Stores are migrated one after the other; workers of the release before may go on meanwhile. A schema
 is made where it is missing. SQLite files need none of this: they are migrated when they are opened.
+Where a store fails, the ones before it stay migrated, and standard output says so.
 
 Examples:
   notekeeper migrate --database-url postgres://localhost/app
@@ -59,7 +60,16 @@ pub(crate) fn run(config: Option<&Path>, args: MigrateArgs) -> anyhow::Result<Ex
         let mut stores = Vec::new();
         for (name, config) in &configs {
             let migrated = match config {
-                StoreConfig::Postgres(options) => migrate(name, options).await?,
+                StoreConfig::Postgres(options) => match migrate(name, options).await {
+                    Ok(migrated) => migrated,
+                    Err(error) => {
+                        // What was done for others stands.
+                        if args.output.json && !stores.is_empty() {
+                            print_json(&Migrated { stores })?;
+                        }
+                        return Err(error);
+                    }
+                },
                 StoreConfig::Sqlite(_) => MigratedStore {
                     store: name.clone(),
                     kind: "sqlite",

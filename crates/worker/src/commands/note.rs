@@ -10,6 +10,7 @@ mod over_temporal;
 mod rm;
 mod search;
 mod text;
+mod whole_over_temporal;
 mod write;
 
 use std::{path::Path, process::ExitCode};
@@ -44,7 +45,7 @@ pub(crate) struct NoteArgs {
 pub(crate) enum NoteCommand {
     /// List the notes of a notebook.
     Ls(ls::LsArgs),
-    /// Print a note, exactly.
+    /// Print a note.
     Cat(cat::CatArgs),
     /// Append to a note, replace a passage of it, or replace all of it.
     Write(write::WriteArgs),
@@ -193,17 +194,78 @@ fn refused(note: &str, refused: Refused) -> CodedError {
     }
 }
 
-/// Whether a change took effect isn't known of every failure. Under its identity it can be
-/// repeated.
-fn repeatable(error: anyhow::Error, operation: &OperationRef) -> anyhow::Error {
-    let unsure = error.downcast_ref::<CodedError>().is_some_and(|coded| {
-        ["Timeout", FailureType::Unavailable.as_str()].contains(&coded.code.as_str())
-    });
-    if unsure {
-        return error.context(format!(
+/// Of calls that ran, perhaps several times, and came to nothing.
+const TIMEOUT: &str = "Timeout";
+
+/// Of calls that may have begun, and whose end can't be learnt.
+const NO_ANSWER: &str = "NoAnswer";
+
+/// Of changes that took effect in part.
+const INCOMPLETE: &str = "Incomplete";
+
+/// What is known of the effect of a change that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// There is none.
+    Nothing,
+    /// There may be one.
+    Unknown,
+    /// There is one, and not all that was to be done.
+    Part,
+}
+
+impl Effect {
+    fn of(error: &anyhow::Error) -> Self {
+        let unknown = [TIMEOUT, NO_ANSWER, FailureType::Unavailable.as_str()];
+        match error.downcast_ref::<CodedError>() {
+            Some(coded) if coded.code == INCOMPLETE => Self::Part,
+            Some(coded) if unknown.contains(&coded.code.as_str()) => Self::Unknown,
+            _ => Self::Nothing,
+        }
+    }
+}
+
+/// Says of a failure whether the change may have taken effect nevertheless, and what to do then:
+/// repeat it under its identity, where repetitions are recognised.
+fn told_if_unsure(error: anyhow::Error, recognised: Option<&OperationRef>) -> anyhow::Error {
+    match (Effect::of(&error), recognised) {
+        (Effect::Nothing | Effect::Part, _) => error,
+        (Effect::Unknown, Some(operation)) => error.context(format!(
             "it isn't known to have taken effect; repeat it with `--operation-id {}`",
             operation.id
-        ));
+        )),
+        (Effect::Unknown, None) => error.context(
+            "it isn't known to have taken effect; see with `notekeeper note cat` before you repeat it",
+        ),
     }
-    error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(code: &str) -> anyhow::Error {
+        let (code, message) = (code.to_owned(), "why".to_owned());
+        anyhow::Error::new(CodedError { code, message })
+    }
+
+    #[test]
+    fn a_change_that_may_have_taken_effect_says_so_and_how_it_can_be_repeated() {
+        let operation = OperationRef {
+            id: "op-1".to_owned(),
+        };
+        for code in ["Timeout", "NoAnswer", "Unavailable"] {
+            let said = format!("{:#}", told_if_unsure(failed(code), Some(&operation)));
+            assert!(said.contains("isn't known"), "{said}");
+            assert!(said.contains("--operation-id op-1"), "{said}");
+            // The flag would be refused: what repetitions would be told by isn't the same twice.
+            let said = format!("{:#}", told_if_unsure(failed(code), None));
+            assert!(said.contains("isn't known"), "{said}");
+            assert!(!said.contains("--operation-id"), "{said}");
+        }
+        for code in ["NoWorker", "VersionConflict", "NoStore", "Incomplete"] {
+            let said = format!("{:#}", told_if_unsure(failed(code), Some(&operation)));
+            assert_eq!(said, "why");
+        }
+    }
 }

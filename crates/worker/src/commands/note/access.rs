@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
-use anyhow::{Context as _, bail};
 use notekeeper_activities::{Caller, ExpectedNote, Failure, Notebook, ReplaceWhole};
 use notekeeper_contract::{
     DeleteMemoryInput, DeletedMemory, ListMemoryInput, ListedMemory, MemoryContent, MemoryMatches,
@@ -70,8 +69,12 @@ impl Access {
             }
             Via::Temporal => {
                 let target = TemporalTarget::resolve(&file.temporal(&args.temporal))?;
-                let client = target.connect().await.with_context(|| {
-                    format!("Temporal at {} can't be reached", target.address())
+                let client = target.connect().await.map_err(|error| {
+                    let address = target.address();
+                    coded(
+                        "NoTemporal",
+                        format!("Temporal at {address} can't be reached: {error:#}"),
+                    )
                 })?;
                 check_namespace(&client).await?;
                 Ok(Self::Temporal(Box::new(OverTemporal {
@@ -142,20 +145,32 @@ impl Access {
     }
 }
 
+/// Of calls for a store that isn't configured, isn't there, or can't be seen from here.
+const NO_STORE: &str = "NoStore";
+
+fn coded(code: &str, message: String) -> anyhow::Error {
+    let code = code.to_owned();
+    anyhow::Error::new(CodedError { code, message })
+}
+
 /// The store of this name, where this process can see what is in it.
 fn chosen(mut stores: BTreeMap<String, StoreConfig>, name: &str) -> anyhow::Result<StoreConfig> {
     match stores.remove(name) {
-        Some(StoreConfig::InMemory) => bail!(
-            "store `{name}` lives in the memory of its worker, where no other process sees it; \
-             reach it with `--via temporal`"
-        ),
+        Some(StoreConfig::InMemory) => Err(coded(
+            NO_STORE,
+            format!(
+                "store `{name}` lives in the memory of its worker, where no other process sees \
+                 it; reach it with `--via temporal`"
+            ),
+        )),
         Some(config) => Ok(config),
         None => {
             let others: Vec<String> = stores.keys().map(|name| format!("`{name}`")).collect();
-            bail!(
-                "there is no store `{name}`; configured: {}",
-                others.join(", ")
-            )
+            let others = others.join(", ");
+            Err(coded(
+                NO_STORE,
+                format!("there is no store `{name}`; configured: {others}"),
+            ))
         }
     }
 }
@@ -166,10 +181,11 @@ fn check_there(name: &str, config: &StoreConfig, purpose: Purpose) -> anyhow::Re
         && purpose == Purpose::Use
         && !options.path.exists()
     {
-        bail!(
-            "store `{name}`: there is no file `{}`; `notekeeper note write` makes it",
-            options.path.display()
-        );
+        let path = options.path.display();
+        return Err(coded(
+            NO_STORE,
+            format!("store `{name}`: there is no file `{path}`; `notekeeper note write` makes it"),
+        ));
     }
     Ok(())
 }

@@ -7,15 +7,16 @@ use notekeeper_contract::{Outcome, ReadMemoryInput};
 
 use crate::{
     exit::Exit,
-    output::{CodedError, print, print_json},
+    output::{CodedError, print_foreign, print_json},
 };
 
 use super::{NotebookArgs, Purpose, refused, with_notes};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The text is printed as it is, and nothing else. A note that isn't there is an error (exit code 1),
-and so is one that is too long for a result of Temporal: what fitted is printed.
+The text is printed as it is, and nothing else; on a terminal with a replacement character for
+everything that would steer the terminal. A note that isn't there is an error (exit code 1), and so
+is one that is too long for a result of Temporal: what fitted is printed.
 
 Examples:
   notekeeper note cat MEMORY --namespace customers/ada
@@ -48,7 +49,7 @@ pub(super) async fn run(config: Option<&Path>, args: CatArgs) -> anyhow::Result<
     if notebook.output.json {
         print_json(&content)?;
     } else {
-        print(&content.content)?;
+        print_foreign(&content.content)?;
     }
     if content.truncated {
         return Err(CodedError {

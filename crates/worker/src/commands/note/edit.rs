@@ -17,7 +17,7 @@ use crate::{
 };
 
 use super::{
-    Access, NotebookArgs, Purpose, Via,
+    Access, Effect, NotebookArgs, Purpose, Via,
     editor::{self, Draft},
     refused, with_notes, write,
 };
@@ -26,7 +26,8 @@ use super::{
 #[command(after_help = "\
 The editor is $VISUAL, or $EDITOR. The note is made where it isn't there. Nothing is written where
 nothing was changed, and nothing over somebody else's change: then, as with any text that can't be
-written, yours stays in a file, and the message says where.
+written, or of which it isn't known whether it was, yours stays in a file, and the message says
+where.
 
 Examples:
   notekeeper note edit MEMORY --namespace customers/ada
@@ -106,15 +107,25 @@ async fn edit(
         Err(error) => Err(error),
     };
     written.map(Some).map_err(|error| {
+        let written = written_in_spite_of(&error);
         if draft.differs_from(&before) {
             let kept = draft.keep();
             return error.context(format!(
-                "nothing is written; your text is kept in `{}`",
+                "{written}; your text is kept in `{}`",
                 kept.display()
             ));
         }
-        error.context("nothing is written")
+        error.context(written)
     })
+}
+
+/// What is known to be written where an edit failed.
+fn written_in_spite_of(error: &anyhow::Error) -> &'static str {
+    match Effect::of(error) {
+        Effect::Nothing => "nothing is written",
+        Effect::Unknown => "it isn't known whether it was written",
+        Effect::Part => "it is written in part",
+    }
 }
 
 /// An editor gets the whole note. Through Temporal only what `write_memory` can replace.

@@ -1,15 +1,12 @@
 //! A worker's activities, called by a client without a workflow.
 
-use std::time::Duration;
+use std::{fmt::Display, time::Duration};
 
-use notekeeper_activities::{ExpectedNote, ReplaceWhole};
 use notekeeper_contract::{
     Argument, DeleteMemory, DeleteMemoryInput, DeletedMemory, FailureType, ListMemory,
     ListMemoryInput, ListedMemory, MemoryContent, MemoryMatches, Outcome, ReadMemory,
-    ReadMemoryInput, Refused, SearchMemory, SearchMemoryInput, WriteMemory, WriteMemoryInput,
-    WrittenMemory,
+    ReadMemoryInput, SearchMemory, SearchMemoryInput, WriteMemory, WriteMemoryInput, WrittenMemory,
 };
-use notekeeper_domain::{NOTE_CHARS_MAX_DEFAULT, Refusal};
 use temporalio_client::{
     ActivityStartOptions, Client, RetryPolicy,
     errors::{ActivityResultError, StartActivityError},
@@ -25,11 +22,10 @@ use temporalio_common::{
 
 use crate::{output::CodedError, random};
 
+use super::{NO_ANSWER, TIMEOUT};
+
 /// Longest attempt, as for workflows.
 const START_TO_CLOSE: Duration = Duration::from_secs(10);
-
-/// How often a whole text is put in place of one that keeps changing meanwhile.
-const REPLACE_ATTEMPTS: u32 = 5;
 
 /// A worker's activities.
 pub(super) struct OverTemporal {
@@ -73,69 +69,6 @@ impl OverTemporal {
         self.call(DeleteMemory, input).await
     }
 
-    /// Replaces a whole text by the means that activities have: the text that is there is read, and
-    /// is the passage that is replaced.
-    pub(super) async fn replace_whole(
-        &self,
-        input: ReplaceWhole,
-    ) -> anyhow::Result<Outcome<WrittenMemory>> {
-        let mut attempt = 1;
-        loop {
-            let result = self.try_replace(&input).await;
-            match &result {
-                // Somebody else was faster, and whatever they wrote is to go as well.
-                Err(error)
-                    if input.expected == ExpectedNote::Any
-                        && attempt < REPLACE_ATTEMPTS
-                        && is_version_conflict(error) =>
-                {
-                    attempt += 1;
-                }
-                _ => return result,
-            }
-        }
-    }
-
-    async fn try_replace(&self, input: &ReplaceWhole) -> anyhow::Result<Outcome<WrittenMemory>> {
-        let reading = ReadMemoryInput {
-            store: input.store.clone(),
-            scope: input.scope.clone(),
-            file: input.file.clone(),
-            max_memory_size: NOTE_CHARS_MAX_DEFAULT,
-        };
-        let current = match self.read(reading).await? {
-            Outcome::Ok(note) if note.truncated => {
-                let too_large = Refusal::ExistingTooLarge {
-                    chars_max: NOTE_CHARS_MAX_DEFAULT,
-                };
-                return Ok(Outcome::Refused(too_large.into()));
-            }
-            Outcome::Ok(note) => Some(note),
-            Outcome::Refused(Refused { reason, .. }) if reason == "not_found" => None,
-            Outcome::Refused(refused) => return Ok(Outcome::Refused(refused)),
-        };
-        let version = match (&input.expected, &current) {
-            (ExpectedNote::Absent, Some(_)) => return Err(version_conflict().into()),
-            (ExpectedNote::Version(version), _) => Some(version.clone()),
-            (ExpectedNote::Any | ExpectedNote::Absent, current) => {
-                current.as_ref().map(|note| note.version.clone())
-            }
-        };
-        let passage = current.map(|note| note.content);
-        let write = WriteMemoryInput {
-            store: input.store.clone(),
-            scope: input.scope.clone(),
-            operation: Some(input.operation.clone()),
-            content: input.content.clone(),
-            file: input.file.clone(),
-            // Nothing can be put in place of nothing, but it can be added to it.
-            old_text: passage.filter(|text| !text.is_empty()),
-            expected_version: version,
-            max_memory_size: input.max_memory_size,
-        };
-        self.write(write).await
-    }
-
     async fn call<A, I>(&self, activity: A, input: I) -> anyhow::Result<A::Output>
     where
         A: ActivityDefinition<Input = Argument<I>>,
@@ -158,28 +91,32 @@ impl OverTemporal {
             .start_activity(activity, Argument::from(input), options)
             .await
             .map_err(not_started)?;
-        handle.result().await.map_err(|error| self.no_result(error))
+        let result = handle.result().await;
+        Ok(result.map_err(|error| self.no_result(error))?)
     }
 
     /// Why there is no result, and what to do.
-    fn no_result(&self, error: ActivityResultError) -> anyhow::Error {
+    fn no_result(&self, error: ActivityResultError) -> CodedError {
         let ActivityResultError::ActivityFailed(error) = error else {
-            return anyhow::Error::new(error).context("Temporal gave no result");
+            return no_answer("Temporal gave no result", &error);
         };
         let failure = error.failure();
         match &failure.failure_info {
+            // With a cause it is a later attempt that nobody began; the first one may have done it.
             Some(FailureInfo::TimeoutFailureInfo(info))
-                if info.timeout_type() == TimeoutType::ScheduleToStart =>
+                if info.timeout_type() == TimeoutType::ScheduleToStart
+                    && failure.cause.is_none() =>
             {
-                self.nobody_began().into()
+                self.nobody_began()
             }
-            Some(FailureInfo::TimeoutFailureInfo(_)) => self.not_in_time(failure).into(),
-            Some(FailureInfo::ApplicationFailureInfo(info)) => CodedError {
-                code: info.r#type.clone(),
-                message: failure.message.clone(),
+            Some(FailureInfo::TimeoutFailureInfo(_)) => self.not_in_time(failure),
+            Some(FailureInfo::ApplicationFailureInfo(info)) if is_of_contract(&info.r#type) => {
+                CodedError {
+                    code: info.r#type.clone(),
+                    message: failure.message.clone(),
+                }
             }
-            .into(),
-            _ => anyhow::anyhow!("Temporal gave no result: {}", failure.message),
+            _ => no_answer("Temporal gave no result", &failure.message),
         }
     }
 
@@ -203,7 +140,7 @@ impl OverTemporal {
             |cause| cause.message.clone(),
         );
         CodedError {
-            code: "Timeout".to_owned(),
+            code: TIMEOUT.to_owned(),
             message: format!("the activity came to no result within {within} s: {last}"),
         }
     }
@@ -218,20 +155,37 @@ fn not_started(error: StartActivityError) -> anyhow::Error {
                 status.message()
             )
         }
+        // The request may have come through, and its answer not.
+        StartActivityError::Rpc(status) if may_have_begun(status.code()) => {
+            no_answer("Temporal didn't say whether it took the activity", status).into()
+        }
         _ => anyhow::Error::new(error).context("Temporal doesn't take the activity"),
     }
 }
 
-fn version_conflict() -> CodedError {
-    CodedError {
-        code: FailureType::VersionConflict.as_str().to_owned(),
-        message: notekeeper_store::MutationError::VersionConflict.to_string(),
-    }
+fn may_have_begun(code: Code) -> bool {
+    matches!(
+        code,
+        Code::Unavailable
+            | Code::DeadlineExceeded
+            | Code::Cancelled
+            | Code::Aborted
+            | Code::Internal
+            | Code::Unknown
+    )
 }
 
-/// Whether a change was refused because the note isn't at the expected version.
-pub(super) fn is_version_conflict(error: &anyhow::Error) -> bool {
-    error
-        .downcast_ref::<CodedError>()
-        .is_some_and(|coded| coded.code == FailureType::VersionConflict.as_str())
+/// Whether a worker failed with a type that says what happened; other failures come from what
+/// nobody foresaw, perhaps behind the effect.
+fn is_of_contract(failure_type: &str) -> bool {
+    FailureType::ALL
+        .iter()
+        .any(|known| known.as_str() == failure_type)
+}
+
+fn no_answer(what: &str, why: &(impl Display + ?Sized)) -> CodedError {
+    CodedError {
+        code: NO_ANSWER.to_owned(),
+        message: format!("{what}: {why}"),
+    }
 }

@@ -11,7 +11,7 @@ use crate::{
 };
 
 use super::{
-    ChangeArgs, NotebookArgs, Purpose, refused, repeatable, with_notes,
+    ChangeArgs, NotebookArgs, Purpose, refused, told_if_unsure, with_notes,
     write::{Changed, already},
 };
 
@@ -53,7 +53,7 @@ pub(super) async fn run(config: Option<&Path>, args: RmArgs) -> anyhow::Result<E
         notes.delete(input).await
     })
     .await;
-    let answer = match deleted.map_err(|error| repeatable(error, &operation))? {
+    let answer = match deleted.map_err(|error| told_if_unsure(error, Some(&operation)))? {
         Outcome::Ok(answer) => answer,
         Outcome::Refused(why) => return Err(refused(&note, why).into()),
     };

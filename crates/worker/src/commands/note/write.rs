@@ -17,7 +17,8 @@ use crate::{
 };
 
 use super::{
-    ChangeArgs, NotebookArgs, Purpose, Via, access::expected, refused, repeatable, text, with_notes,
+    ChangeArgs, NotebookArgs, Purpose, Via, access::expected, refused, text, told_if_unsure,
+    with_notes,
 };
 
 #[derive(Debug, Args)]
@@ -80,7 +81,8 @@ pub(super) struct Changed<T> {
 pub(super) async fn run(config: Option<&Path>, args: WriteArgs) -> anyhow::Result<ExitCode> {
     check_no_misspelt_flag(args.content.as_deref())?;
     let notebook = args.notebook;
-    if args.whole && notebook.via == Via::Temporal && args.change.operation_id.is_some() {
+    let replaces_what_was_read = args.whole && notebook.via == Via::Temporal;
+    if replaces_what_was_read && args.change.operation_id.is_some() {
         return Err(UsageError(
             "--operation-id can't be given with --whole and `--via temporal`: activities replace \
              what was read before, so a repetition wouldn't be recognised; leave one of them out"
@@ -121,7 +123,8 @@ pub(super) async fn run(config: Option<&Path>, args: WriteArgs) -> anyhow::Resul
         })
         .await
     };
-    match written.map_err(|error| repeatable(error, &operation))? {
+    let recognised = (!replaces_what_was_read).then_some(&operation);
+    match written.map_err(|error| told_if_unsure(error, recognised))? {
         Outcome::Ok(answer) => report(answer, operation, notebook.output.json)?,
         Outcome::Refused(why) => return Err(refused(&args.note, why).into()),
     }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::{
     exit::Exit,
-    output::{print, print_json},
+    output::{print, print_json, shown},
 };
 
 /// Which history it is.
@@ -87,7 +87,7 @@ impl Report {
         if self.json {
             print_json(&Line { subject, outcome })
         } else {
-            print(&format!("{}\n", text(subject, outcome)))
+            print(&format!("{}\n", line(&text(subject, outcome))))
         }
     }
 
@@ -109,6 +109,11 @@ impl Report {
             _ => Exit::Failed.into(),
         })
     }
+}
+
+/// A history may be anybody's. What it names steers no terminal, and looks like no other line.
+fn line(text: &str) -> String {
+    shown(text).replace('\n', "\n    ")
 }
 
 fn text(subject: &Subject, outcome: &Outcome) -> String {
@@ -139,5 +144,25 @@ fn text(subject: &Subject, outcome: &Outcome) -> String {
         }
         Outcome::Refused { reason, .. } => format!("refused     {name}: {reason}{saved}"),
         Outcome::Unreadable { reason } => format!("unreadable  {name}: {reason}{saved}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_foreign_history_names_neither_steers_a_terminal_nor_passes_for_another_line() {
+        let subject = Subject::File {
+            file: PathBuf::from("h.json"),
+        };
+        let outcome = Outcome::Refused {
+            events: 1,
+            reason: "no workflow `\u{1b}]52;c;AA\u{7}\nreplayed    x`".to_owned(),
+        };
+        assert_eq!(
+            line(&text(&subject, &outcome)),
+            "refused     h.json: no workflow `\u{fffd}]52;c;AA\u{fffd}\n    replayed    x`"
+        );
     }
 }
