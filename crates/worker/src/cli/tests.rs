@@ -85,13 +85,23 @@ fn every_command_says_what_it_is_for_and_shows_examples() {
     }
 }
 
-/// A line that is broken can't be copied.
+/// A line that is broken can't be copied. What is said around the examples is broken where the
+/// terminal ends, so each paragraph must be one line.
 #[test]
-fn no_example_is_too_wide_for_a_page() {
+fn no_example_is_too_wide_for_a_page_and_no_paragraph_is_broken_by_hand() {
     for (words, command) in commands() {
         let after = command.get_after_help().map(ToString::to_string);
-        for line in after.unwrap_or_default().lines() {
-            assert!(line.chars().count() <= 100, "`{words}`: {line}");
+        let mut paragraph = "";
+        for line in after.as_deref().unwrap_or_default().lines() {
+            if line.starts_with("  ") {
+                assert!(line.chars().count() <= 100, "`{words}`: {line}");
+            }
+            let prose = !line.starts_with(' ') && !line.is_empty();
+            assert!(
+                !prose || paragraph.is_empty(),
+                "`{words}`: {paragraph} | {line}"
+            );
+            paragraph = if prose { line } else { "" };
         }
     }
 }

@@ -46,8 +46,8 @@ A message that begins with a slash needs a blank before it.";
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Each line is a message; a pasted text with several lines is one. Where standard input is no
-terminal, each of its lines is a message, the answers go to standard output, and the exit code is 0
+Each line is a message; a pasted text with several lines is one. Where standard input is no \
+terminal, each of its lines is a message, the answers go to standard output, and the exit code is 0 \
 if every message was answered, 1 if one wasn't, or not in time.
 
 Examples:

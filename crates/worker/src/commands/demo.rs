@@ -27,7 +27,7 @@ use self::{notes::Notes, report::Report, stage::Stage};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-It kills a worker at a fault point, which release builds don't have: `make demo` builds one that has
+It kills a worker at a fault point, which release builds don't have: `make demo` builds one that has \
 them, and provides what it needs. The exit code is 1 where something isn't as it should be.
 
 Examples:

@@ -17,8 +17,8 @@ use crate::{
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Stores are migrated one after the other; workers of the release before may go on meanwhile. A schema
-is made where it is missing. SQLite files need none of this: they are migrated when they are opened.
+Stores are migrated one after the other; workers of the release before may go on meanwhile. A schema \
+is made where it is missing. SQLite files need none of this: they are migrated when they are opened. \
 Where a store fails, the ones before it stay migrated, and standard output says so.
 
 Examples:

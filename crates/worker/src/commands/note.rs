@@ -29,7 +29,7 @@ use self::access::{Access, Purpose, with_notes};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The store is named as for a worker: --sqlite, --database-url, their variables, or --config. With
+The store is named as for a worker: --sqlite, --database-url, their variables, or --config. With \
 `--via temporal` a running worker does the work, and no store is needed here.
 
 Examples:

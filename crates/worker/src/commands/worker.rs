@@ -33,7 +33,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_millis(300);
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-SIGTERM or SIGINT stops polling and lets activities in hand end (exit code 0); a second one ends the
+SIGTERM or SIGINT stops polling and lets activities in hand end (exit code 0); a second one ends the \
 process at once (130). While a server is away, the worker says so and tries again.
 
 Examples:

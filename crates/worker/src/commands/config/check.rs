@@ -24,7 +24,7 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(15);
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Takes what `notekeeper worker` takes, and reads the same variables and file. Passwords are hidden.
+Takes what `notekeeper worker` takes, and reads the same variables and file. Passwords are hidden. \
 The exit code is 1 where a setting can't be used, or with --connect where anything can't be reached.
 
 Examples:

@@ -14,8 +14,8 @@ use super::{NotebookArgs, Purpose, refused, with_notes};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The text is printed as it is, and nothing else; on a terminal with a replacement character for
-everything that would steer the terminal. A note that isn't there is an error (exit code 1), and so
+The text is printed as it is, and nothing else; on a terminal with a replacement character for \
+everything that would steer the terminal. A note that isn't there is an error (exit code 1), and so \
 is one that is too long for a result of Temporal: what fitted is printed.
 
 Examples:

@@ -24,9 +24,9 @@ use super::{
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The editor is $VISUAL, or $EDITOR. The note is made where it isn't there. Nothing is written where
-nothing was changed, and nothing over somebody else's change: then, as with any text that can't be
-written, or of which it isn't known whether it was, yours stays in a file, and the message says
+The editor is $VISUAL, or $EDITOR. The note is made where it isn't there. Nothing is written where \
+nothing was changed, and nothing over somebody else's change: then, as with any text that can't be \
+written, or of which it isn't known whether it was, yours stays in a file, and the message says \
 where.
 
 Examples:

@@ -17,7 +17,7 @@ use super::{
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Nothing is asked, and a deleted note can't be had back. `MEMORY.md` can't be deleted. A note that
+Nothing is asked, and a deleted note can't be had back. `MEMORY.md` can't be deleted. A note that \
 isn't there is an error (exit code 1), also where a deletion is repeated that found none.
 
 Examples:

@@ -18,7 +18,7 @@ use super::{NotebookArgs, Purpose, with_notes};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Words are looked for as they are, in any case of letters; a note matches that holds one of them.
+Words are looked for as they are, in any case of letters; a note matches that holds one of them. \
 Best matches come first. No match is no error: nothing is printed, and the exit code is 0.
 
 Examples:

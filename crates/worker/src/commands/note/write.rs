@@ -23,8 +23,8 @@ use super::{
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without --replace and --whole the text is added at the end of the note, which is made where it isn't
-there. What the activity `write_memory` refuses is refused here: names, NUL, notes that would grow
+Without --replace and --whole the text is added at the end of the note, which is made where it isn't \
+there. What the activity `write_memory` refuses is refused here: names, NUL, notes that would grow \
 over 65,536 characters.
 
 Examples:
