@@ -15,6 +15,7 @@ mod put;
 mod receipt;
 mod search;
 mod snapshots;
+mod spare;
 mod store;
 
 pub use migrate::MigrationReport;

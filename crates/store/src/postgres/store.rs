@@ -1,15 +1,22 @@
 //! The store: its pool, and the state of its database.
 
-use std::{fmt, time::Duration};
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use sqlx::{Connection as _, PgConnection, PgPool, postgres::PgPoolOptions};
+use sqlx::{
+    Connection as _, PgConnection, PgPool, Postgres, pool::PoolConnection, postgres::PgPoolOptions,
+};
 use tokio::time::error::Elapsed;
 
 use super::{
     fault::Fault,
-    lease::Lease,
+    lease::{AtHand, Lease},
     migrate::{newest_known_migration, settled},
     options::PostgresOptions,
+    spare::Spares,
 };
 use crate::StoreError;
 
@@ -21,6 +28,9 @@ const ANSWER_TIMEOUT_DEFAULT: Duration = Duration::from_secs(30);
 
 /// How long it may take to learn why a pool gets no connection.
 const REASON_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// A connection, and where it may be kept.
+type Taken = (PoolConnection<Postgres>, Option<AtHand>);
 
 /// Notes in a PostgreSQL database, shared by any number of workers.
 ///
@@ -51,6 +61,9 @@ pub struct PostgresStore {
     pool: PgPool,
     /// `None`: the pool belongs to the caller, and its connections name the schema.
     schema: Option<String>,
+    /// Connections between two operations; none are kept of a caller's pool, which may be used
+    /// for other things as well.
+    spares: Option<Arc<Spares>>,
     answer_timeout: Duration,
 }
 
@@ -77,6 +90,7 @@ impl PostgresStore {
         Ok(Self {
             pool,
             schema: Some(options.schema.clone()),
+            spares: Some(Spares::new(options.connections_max)),
             // Longer than any statement is let run.
             answer_timeout: options.statement_timeout + options.acquire_timeout,
         })
@@ -93,6 +107,7 @@ impl PostgresStore {
         Self {
             pool,
             schema: None,
+            spares: None,
             answer_timeout: ANSWER_TIMEOUT_DEFAULT,
         }
     }
@@ -123,20 +138,45 @@ impl PostgresStore {
     /// Closes the pool: operations in flight end, then the connections are closed. Later
     /// operations fail as [`StoreError::Unavailable`].
     pub async fn close(&self) {
+        if let Some(spares) = &self.spares {
+            spares.close();
+        }
         self.pool.close().await;
     }
 
     /// A connection for one operation.
     pub(super) async fn connection(&self) -> Result<Lease, Fault> {
-        match self.pool.acquire().await {
+        let taken = match &self.spares {
+            Some(spares) => {
+                let taking = tokio::time::timeout(self.patience(), self.place(spares));
+                taking.await.unwrap_or(Err(sqlx::Error::PoolTimedOut))
+            }
+            None => self.pool.acquire().await.map(|taken| (taken, None)),
+        };
+        match taken {
             // The pool has none and got none: it doesn't say why not.
             Err(sqlx::Error::PoolTimedOut) if self.pool.size() == 0 => {
                 let refused = self.connection_apart(REASON_TIMEOUT).await.err();
                 Err(refused.unwrap_or_else(|| Fault::of_connecting(sqlx::Error::PoolTimedOut)))
             }
-            Ok(connection) => Ok(Lease::new(connection, self.answer_timeout)),
+            Ok((connection, at_hand)) => Ok(Lease::new(connection, at_hand, self.answer_timeout)),
             Err(error) => Err(Fault::of_connecting(error)),
         }
+    }
+
+    /// A connection at hand, or else one of the pool, with a place among those that are in use.
+    async fn place(&self, spares: &Arc<Spares>) -> Result<Taken, sqlx::Error> {
+        let place = spares.place().await;
+        let (connection, taken) = match spares.take() {
+            Some(kept) => kept,
+            None => (self.pool.acquire().await?, Instant::now()),
+        };
+        let at_hand = place.map(|place| AtHand {
+            spares: Arc::clone(spares),
+            taken,
+            place,
+        });
+        Ok((connection, at_hand))
     }
 
     /// A connection beside the pool. Where the server refuses it, it says so at once; the pool

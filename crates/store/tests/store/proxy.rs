@@ -30,6 +30,8 @@ struct State {
     statements: AtomicU64,
     /// Statements that were parsed: once for each connection.
     prepared: AtomicU64,
+    /// Messages after which the client waits until the server is ready again.
+    round_trips: AtomicU64,
     trap: Mutex<Option<Trap>>,
     /// Connections so far.
     connections: AtomicU64,
@@ -131,6 +133,11 @@ impl Proxy {
     /// Statements parsed so far.
     pub(crate) fn prepared(&self) -> u64 {
         self.state.prepared.load(Ordering::SeqCst)
+    }
+
+    /// Round trips so far, those without a statement included.
+    pub(crate) fn round_trips(&self) -> u64 {
+        self.state.round_trips.load(Ordering::SeqCst)
     }
 
     /// Holds up the `number`th statement from now on; the next one is 1.
@@ -267,6 +274,9 @@ async fn requests(
         let body = read_body(&mut client, length).await?;
         if kind == b'P' {
             state.prepared.fetch_add(1, Ordering::SeqCst);
+        }
+        if matches!(kind, b'S' | b'Q') {
+            state.round_trips.fetch_add(1, Ordering::SeqCst);
         }
         if matches!(kind, b'E' | b'Q') {
             let number = state.statements.fetch_add(1, Ordering::SeqCst) + 1;

@@ -2,8 +2,8 @@
 //!
 //! A statement waits for its answer before the next is sent, so statements are round trips. The
 //! first use of a statement on a connection costs one more, for parsing it. When a connection
-//! goes back to the pool, the driver asks once more whether it lives; by then the caller has its
-//! answer.
+//! goes back to the driver's pool, the driver asks once more whether it lives; it goes there now
+//! and then only.
 
 use notekeeper_domain::{Edit, Refusal, SearchLimits, SearchQuery};
 use notekeeper_store::{
@@ -47,6 +47,35 @@ impl Counted {
         );
         (answer, self.proxy.statements() - before)
     }
+}
+
+#[tokio::test]
+async fn an_operation_that_ended_well_leaves_its_connection_to_the_next_without_a_question() {
+    let counted = Counted::start().await;
+    let (scope, file) = (scope("t/main"), name("a.md"));
+    let read = async || counted.store.read(&scope, &file, 10).await.expect("read");
+    read().await;
+    let before = (counted.proxy.round_trips(), counted.proxy.connections());
+    for _ in 0..20 {
+        read().await;
+    }
+    let after = (counted.proxy.round_trips(), counted.proxy.connections());
+    assert_eq!(after, (before.0 + 20, before.1));
+}
+
+#[test]
+fn a_store_that_outlives_its_runtime_can_be_dropped() {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let (database, store) = runtime.block_on(async {
+        let database = Database::migrated().await;
+        let store = database.store();
+        let read = store.read(&scope("t/main"), &name("a.md"), 10).await;
+        assert_eq!(read.expect("read"), None);
+        (database, store)
+    });
+    drop(database);
+    drop(runtime);
+    drop(store);
 }
 
 #[tokio::test]
