@@ -6,7 +6,8 @@
 # instead.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev binary test test-scripts vectors record contract lint build build-tests clean-toolbox
+.PHONY: help demo dev binary test test-scripts vectors record contract lint build build-tests bench-quick bench-soak \
+	bench-report bench-build clean-toolbox
 
 CARGO ?= cargo
 PYTHON ?= python3
@@ -38,6 +39,9 @@ help:
 	@echo 'make contract        write docs/contract.md'"'"'s tables and the JSON Schemas anew'
 	@echo 'make lint            formatting and clippy'
 	@echo 'make build           the release binary'
+	@echo 'make bench-quick     measure for less than ten minutes; writes docs/performance.md'
+	@echo 'make bench-soak      a worker'"'"'s memory over many activities, another ten minutes'
+	@echo 'make bench-report    docs/performance.md anew, from the results that are there'
 	@echo 'make clean-toolbox   remove the fetched servers and kept logs (.toolbox)'
 
 # What the demonstration keeps its notes in: sqlite, for which it starts its own Temporal server, or postgres.
@@ -91,6 +95,20 @@ lint:
 
 build:
 	@$(CARGO) build --release -p notekeeper
+
+# In one go, so that what is measured and what measures are made from the same dependencies.
+bench-build:
+	@$(CARGO) build --release -p notekeeper -p notekeeper-bench
+
+# BENCH_ARGS="--only write,read --rounds 2" prints those alone and writes nothing.
+bench-quick: bench-build
+	@$(SERVICES) $(BUILT)/release/notekeeper-bench quick $(BENCH_ARGS)
+
+bench-soak: bench-build
+	@$(SERVICES) $(BUILT)/release/notekeeper-bench soak $(BENCH_ARGS)
+
+bench-report: bench-build
+	@$(BUILT)/release/notekeeper-bench report
 
 clean-toolbox:
 	@rm -rf .toolbox
