@@ -6,7 +6,7 @@ mod page;
 use sha2::{Digest, Sha256};
 
 use crate::{CHARS_PER_TOKEN, scope::hex, text::is_blank};
-use page::Page;
+use page::{Page, escaped_main};
 
 /// What stands before the text of a block.
 const OPENING: &str = "<memory>\n";
@@ -176,7 +176,8 @@ pub fn render_snapshot(notebook: &Notebook, settings: &RenderSettings) -> Render
     if !main_stored && names.is_empty() && !more_names {
         return Rendered::Empty;
     }
-    let page = Page::new(notebook, settings);
+    let escaped = escaped_main(notebook);
+    let page = Page::new(notebook, escaped.as_deref(), settings);
     let Some(fitted) = fit::fit(&page, settings.body_chars_max()) else {
         return Rendered::BudgetExhausted;
     };

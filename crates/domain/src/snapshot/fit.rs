@@ -4,6 +4,8 @@
 //! looked at, however large the notebook. What has to be said of the rest then takes the last few
 //! away again, unless there is no rest.
 
+use std::borrow::Cow;
+
 use super::page::{FILES_HEADING, MAIN_HEADING, MainPage, NOT_SHOWN, Page};
 use crate::text::{char_prefix, char_suffix};
 
@@ -58,15 +60,13 @@ impl Choice {
 pub(super) fn fit(page: &Page<'_>, chars_max: usize) -> Option<Fitted> {
     // One section break fewer than sections stands in the text.
     let room = chars_max.saturating_add(SECTION_BREAK.len());
-    let preface_cost = if page.preface.is_empty() {
-        0
-    } else {
-        cost(&page.preface)
-    };
-    let under_preface = room
-        .checked_sub(preface_cost)
-        .and_then(|room| choose(page, room));
     let alone = choose(page, room);
+    let under_preface = if page.preface.is_empty() {
+        alone
+    } else {
+        room.checked_sub(cost(&page.preface))
+            .and_then(|room| choose(page, room))
+    };
     // A heading that leaves no room for what it heads is the first to go.
     let preface_costs_text = alone.is_some_and(Choice::shows_something)
         && !under_preface.is_some_and(Choice::shows_something);
@@ -125,7 +125,7 @@ fn choose(page: &Page<'_>, room: usize) -> Option<Choice> {
 /// The greatest number of names whose section costs `room` at most.
 fn most_names(page: &Page<'_>, room: usize) -> Option<usize> {
     let fixed = FILES_HEADING.len() + 2 * SECTION_BREAK.len();
-    let names = (0..page.names.len()).map(|index| page.listed(index).chars().count());
+    let names = (0..page.names.len()).map(|index| page.listed_chars(index));
     let costs = costs_within(names, room.saturating_sub(fixed));
     let fits = |listed: usize| {
         let notice_cost = page.files_notice(listed).map_or(0, |text| line_cost(&text));
@@ -140,7 +140,7 @@ fn most_names(page: &Page<'_>, room: usize) -> Option<usize> {
 }
 
 /// The greatest number of lines, at least one, with which the section costs `room` at most.
-fn most_lines(page: &Page<'_>, main: &MainPage, room: usize) -> Option<Shown> {
+fn most_lines(page: &Page<'_>, main: &MainPage<'_>, room: usize) -> Option<Shown> {
     let after_cost = page.notice_after(main).map_or(0, line_cost);
     let fixed = MAIN_HEADING.len() + 2 * SECTION_BREAK.len() + after_cost;
     let lines = main.lines.iter().rev().map(|line| line.chars().count());
@@ -176,14 +176,14 @@ fn line_cost(line: &str) -> usize {
 }
 
 /// As much of the last line as costs `room` at most, where that is worth showing.
-fn most_of_last_line(page: &Page<'_>, main: &MainPage, room: usize) -> Option<Shown> {
+fn most_of_last_line(page: &Page<'_>, main: &MainPage<'_>, room: usize) -> Option<Shown> {
     main.lines.last()?;
     let without_text = cost(&main_section(page, main, Shown::PartOfLine(0)));
     let chars = room.checked_sub(without_text)?;
     (chars >= CUT_LINE_CHARS_MIN).then_some(Shown::PartOfLine(chars))
 }
 
-fn remarks_only(page: &Page<'_>, main: &MainPage, room: usize) -> Option<Shown> {
+fn remarks_only(page: &Page<'_>, main: &MainPage<'_>, room: usize) -> Option<Shown> {
     let none = Shown::Lines(0);
     (cost(&main_section(page, main, none)) <= room).then_some(none)
 }
@@ -215,28 +215,32 @@ fn write(page: &Page<'_>, preface: &str, choice: Choice) -> Fitted {
     }
 }
 
-fn main_section(page: &Page<'_>, main: &MainPage, shown: Shown) -> String {
-    let mut lines: Vec<String> = Vec::new();
+fn main_section(page: &Page<'_>, main: &MainPage<'_>, shown: Shown) -> String {
+    let mut lines: Vec<Cow<'_, str>> = Vec::new();
     let all = main.lines.len();
     match shown {
         Shown::Lines(count) => {
-            lines.extend(page.notice_before(main, count));
-            lines.extend_from_slice(&main.lines[all - count..]);
+            lines.extend(page.notice_before(main, count).map(Cow::Owned));
+            lines.extend(
+                main.lines[all - count..]
+                    .iter()
+                    .map(|line| Cow::Borrowed(*line)),
+            );
         }
         Shown::PartOfLine(chars) => {
-            lines.extend(page.notice_before(main, 1));
-            lines.push(part_of_line(page, main, chars));
+            lines.extend(page.notice_before(main, 1).map(Cow::Owned));
+            lines.push(Cow::Owned(part_of_line(page, main, chars)));
         }
     }
-    lines.extend(page.notice_after(main).map(str::to_owned));
+    lines.extend(page.notice_after(main).map(Cow::Borrowed));
     format!("{MAIN_HEADING}{SECTION_BREAK}{}", lines.join("\n"))
 }
 
 /// So many characters of the last line, with a mark where the others were: its beginning, which
 /// says what it is about; its end, where the beginning wasn't read.
-fn part_of_line(page: &Page<'_>, main: &MainPage, chars: usize) -> String {
+fn part_of_line(page: &Page<'_>, main: &MainPage<'_>, chars: usize) -> String {
     let index = main.lines.len() - 1;
-    let line = &main.lines[index];
+    let line = main.lines[index];
     if main.may_begin_earlier(index) {
         format!("{ELLIPSIS}{}", char_suffix(line, chars).0)
     } else {

@@ -14,6 +14,9 @@ pub(super) const MAIN_HEADING: &str = "### MEMORY.md";
 /// Heading of the section with the names of other notes.
 pub(super) const FILES_HEADING: &str = "### Other files";
 
+/// What stands before a name in the listing.
+const LISTED: &str = "- ";
+
 /// Remark that stands for a notebook of which nothing fits, in a budget that has no room for
 /// [`Page::not_shown`].
 pub(super) const NOT_SHOWN: &str = "[not shown]";
@@ -26,7 +29,7 @@ pub(super) struct Page<'n> {
     /// Heading and location; empty where neither is set.
     pub(super) preface: String,
     /// The main note; `None` where it is absent or blank.
-    pub(super) main: Option<MainPage>,
+    pub(super) main: Option<MainPage<'n>>,
     /// Names of other notes, as stored.
     pub(super) names: &'n [String],
     /// Whether there are more names.
@@ -36,20 +39,30 @@ pub(super) struct Page<'n> {
 }
 
 /// The main note as a block could show it.
-pub(super) struct MainPage {
+pub(super) struct MainPage<'n> {
     /// The last lines, as many as the settings allow.
-    pub(super) lines: Vec<String>,
+    pub(super) lines: Vec<&'n str>,
     /// Lines before those.
     dropped: usize,
     part: MainPart,
 }
 
+/// The text of the main note as a block may hold it.
+pub(super) fn escaped_main(notebook: &Notebook) -> Option<String> {
+    let main = notebook.main.as_ref()?;
+    Some(escape_stored_text(trim_end_space(&main.content)))
+}
+
 impl<'n> Page<'n> {
-    pub(super) fn new(notebook: &'n Notebook, settings: &'n RenderSettings) -> Self {
-        let main = notebook.main.as_ref().and_then(|main| {
-            let escaped = escape_stored_text(trim_end_space(&main.content));
-            MainPage::new(&escaped, main.part, settings.lines_max)
-        });
+    /// `escaped` is the text of the main note, if there is one, as [`escaped_main`] has it.
+    pub(super) fn new(
+        notebook: &'n Notebook,
+        escaped: Option<&'n str>,
+        settings: &'n RenderSettings,
+    ) -> Self {
+        let main = notebook.main.as_ref().zip(escaped);
+        let main =
+            main.and_then(|(main, escaped)| MainPage::new(escaped, main.part, settings.lines_max));
         Self {
             preface: preface(settings),
             main,
@@ -69,7 +82,12 @@ impl<'n> Page<'n> {
 
     /// The line of the listing that names a note.
     pub(super) fn listed(&self, index: usize) -> String {
-        format!("- {}", shown_name(&self.names[index]))
+        [LISTED, &*shown_name(&self.names[index])].concat()
+    }
+
+    /// Characters of that line.
+    pub(super) fn listed_chars(&self, index: usize) -> usize {
+        LISTED.len() + shown_name(&self.names[index]).chars().count()
     }
 
     /// What is said of the notes that aren't listed, where `listed` are; `None` where all are.
@@ -88,7 +106,7 @@ impl<'n> Page<'n> {
     }
 
     /// What is said of text before the last `shown` lines; `None` where there is none.
-    pub(super) fn notice_before(&self, main: &MainPage, shown: usize) -> Option<String> {
+    pub(super) fn notice_before(&self, main: &MainPage<'_>, shown: usize) -> Option<String> {
         let dropped = main.dropped + main.lines.len() - shown;
         let lines = if dropped == 1 { "line" } else { "lines" };
         let what = match (main.part, dropped, shown) {
@@ -102,7 +120,7 @@ impl<'n> Page<'n> {
     }
 
     /// What is said of text after the lines; `None` where there is none.
-    pub(super) fn notice_after(&self, main: &MainPage) -> Option<&'static str> {
+    pub(super) fn notice_after(&self, main: &MainPage<'_>) -> Option<&'static str> {
         (main.part == MainPart::Head).then_some(NEWER_TEXT)
     }
 
@@ -120,9 +138,9 @@ impl<'n> Page<'n> {
     }
 }
 
-impl MainPage {
+impl<'n> MainPage<'n> {
     /// `None` where there is nothing to show or to say.
-    fn new(escaped: &str, part: MainPart, lines_max: usize) -> Option<Self> {
+    fn new(escaped: &'n str, part: MainPart, lines_max: usize) -> Option<Self> {
         if escaped.is_empty() {
             let nothing_read = Self {
                 lines: Vec::new(),
@@ -133,13 +151,8 @@ impl MainPage {
         }
         let mut lines = split_lines(escaped);
         let dropped = lines.len().saturating_sub(lines_max);
-        let lines = lines
-            .split_off(dropped)
-            .into_iter()
-            .map(str::to_owned)
-            .collect();
         Some(Self {
-            lines,
+            lines: lines.split_off(dropped),
             dropped,
             part,
         })
@@ -181,18 +194,38 @@ fn shown_name(name: &str) -> Cow<'_, str> {
 fn split_lines(text: &str) -> Vec<&str> {
     let mut lines = Vec::new();
     let mut rest = text;
-    while let Some(end) = rest.find(is_line_break) {
+    while let Some((end, after)) = find_line_break(rest) {
         lines.push(&rest[..end]);
-        rest = rest[end..].strip_prefix("\r\n").unwrap_or_else(|| {
-            let mut after = rest[end..].chars();
-            after.next();
-            after.as_str()
-        });
+        rest = &rest[after..];
     }
     lines.push(rest);
     lines
 }
 
-fn is_line_break(c: char) -> bool {
-    matches!(c, '\n'..='\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+/// Where the first line break of `text` begins and ends.
+fn find_line_break(text: &str) -> Option<(usize, usize)> {
+    let bytes = text.as_bytes();
+    let mut from = 0;
+    loop {
+        // Most bytes are no part of any line break, and that shows without decoding them.
+        let at = from
+            + bytes[from..]
+                .iter()
+                .position(|&byte| may_break_line(byte))?;
+        let c = text[at..].chars().next()?;
+        let after = at + c.len_utf8();
+        match c {
+            '\r' if bytes.get(after) == Some(&b'\n') => return Some((at, after + 1)),
+            '\n'..='\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
+                return Some((at, after));
+            }
+            _ => from = after,
+        }
+    }
+}
+
+/// Whether a character that begins with this byte may be a line break: the controls, and the
+/// first bytes of U+0085, U+2028 and U+2029.
+fn may_break_line(byte: u8) -> bool {
+    matches!(byte, b'\n'..=b'\r' | 0x1c..=0x1e | 0xc2 | 0xe2)
 }
