@@ -5,4 +5,7 @@
 insert into notes (scope, name, content, chars, version)
 values ($1, $2, '', 0, 0)
 on conflict (scope, name) do update set scope = excluded.scope
-returning version as note_version, left(content, $3) as content
+returning
+    version as note_version,
+    -- As in read_note.sql, a text with few bytes isn't counted.
+    case when octet_length(content) <= $3 then content else left(content, $3) end as content

@@ -6,7 +6,9 @@ select
     receipt.version as receipt_version,
     receipt.existed,
     note.version as note_version,
-    left(note.content, $4) as content
+    -- As in read_note.sql, a text with few bytes isn't counted.
+    case when octet_length(note.content) <= $4 then note.content else left(note.content, $4) end
+        as content
 from (values (1)) as always (one)
 left join receipts as receipt
     on receipt.scope = $1 and receipt.id = $2

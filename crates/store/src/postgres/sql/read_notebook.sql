@@ -9,7 +9,9 @@ with other as (
     limit $4
 )
 select
-    right(main.content, $3) as content,
+    -- As in read_note.sql, a text with few bytes isn't counted.
+    case when octet_length(main.content) <= $3 then main.content else right(main.content, $3) end
+        as content,
     main.chars > $3 as truncated,
     (select coalesce(array_agg(other.name order by other.name), '{}') from other) as names
 from (values (1)) as always (one)

@@ -16,7 +16,11 @@ with ranked as (
         exists (select from ranked where position > $2)
             or exists (select from examined where chars > $3) as incomplete
 ), hit as (
-    select examined.name, left(examined.content, $3) as content
+    select
+        examined.name,
+        -- As in read_note.sql, a text with few bytes isn't counted.
+        case when octet_length(examined.content) <= $3 then examined.content
+            else left(examined.content, $3) end as content
     from examined
     -- The offset keeps the planner from lowering the text anew for each term.
     cross join lateral (
