@@ -6,7 +6,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures::future::join_all;
 use notekeeper_contract::{
     LoadSnapshot, LoadSnapshotInput, OperationRef, Outcome, ReadMemory, ReadMemoryInput, ScopeRef,
     WriteMemory, WriteMemoryInput,
@@ -18,7 +17,7 @@ use temporalio_macros::{activities, workflow, workflow_methods};
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use temporalio_workflow::{
     ActivityExecutionError, ActivityOptions, LocalActivityOptions, RetryPolicy, WorkflowContext,
-    WorkflowResult,
+    WorkflowResult, join_all,
 };
 
 use crate::note::Counted;
