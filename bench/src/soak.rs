@@ -169,7 +169,7 @@ async fn soak(
 /// Half of the workflows write, the others read.
 fn load(plan: &Plan, number: u32) -> Load {
     Load {
-        call: if number % 2 == 0 {
+        call: if number.is_multiple_of(2) {
             Call::Write
         } else {
             Call::Read

@@ -59,6 +59,20 @@ struct Way {
     queue: Option<String>,
 }
 
+/// The ways within a workflow task.
+const LOCALS: [Way; 2] = [
+    Way {
+        name: LOCAL_NOOP,
+        call: Call::Noop,
+        queue: None,
+    },
+    Way {
+        name: LOCAL_WRITE,
+        call: Call::Write,
+        queue: None,
+    },
+];
+
 /// Measures all ways in turns. The first round warms up and doesn't count.
 pub(crate) async fn measure(stage: &Stage, rounds: usize) -> anyhow::Result<ThroughTemporal> {
     let (workflows, hosted, binary) = (
@@ -87,18 +101,6 @@ pub(crate) async fn measure(stage: &Stage, rounds: usize) -> anyhow::Result<Thro
         ),
         (remote(BINARY_WRITE, Call::Write, &binary), &binary_worker),
     ];
-    let locals = [
-        Way {
-            name: LOCAL_NOOP,
-            call: Call::Noop,
-            queue: None,
-        },
-        Way {
-            name: LOCAL_WRITE,
-            call: Call::Write,
-            queue: None,
-        },
-    ];
     let mut raw = Product::postgres(stage.options());
     let raw_cell = Cell {
         work: Work::Write,
@@ -119,8 +121,8 @@ pub(crate) async fn measure(stage: &Stage, rounds: usize) -> anyhow::Result<Thro
                 measured.keep_cpu(way.name, cpu);
             }
         }
-        for turn in 0..locals.len() {
-            let way = &locals[(round + turn) % locals.len()];
+        for turn in 0..LOCALS.len() {
+            let way = &LOCALS[(round + turn) % LOCALS.len()];
             let sample = run(stage, &workflows, way, 1, LOCAL_CALLS).await?;
             if counts {
                 measured.keep(way.name, sample);
