@@ -233,7 +233,14 @@ async fn with_connect_each_store_and_temporal_are_reached_and_what_is_wrong_is_s
 #[tokio::test]
 async fn settings_that_a_worker_would_refuse_are_refused_in_the_same_words() {
     let bed = Bed::new().await;
-    for toml in ["[worker]\ntask_quue = 'x'", "[worker]\nactivity_slots = 0"] {
+    let refused = [
+        "[worker]\ntask_quue = 'x'",
+        "[worker]\nactivity_slots = 0",
+        "[worker]\nactivity_slots = 9223372036854775807",
+        "[worker]\ndrain_seconds = 18446744073709551615",
+        "[stores.archive]\nkind = 'postgres'\nurl = 'mysql://db/app'",
+    ];
+    for toml in refused {
         let file = bed.config(toml);
         let there = [("NOTEKEEPER_CONFIG", file.as_str())];
         let worker = run(&bed, &["worker"], &there).await;

@@ -2,9 +2,12 @@
 
 use std::{collections::BTreeMap, fmt, path::Path};
 
+use anyhow::Context as _;
 use clap::{ArgMatches, Command, parser::ValueSource};
 use serde_json::Value;
 use temporalio_client::Url;
+
+use super::parse::unusable;
 
 /// Where a setting comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +70,11 @@ pub(crate) fn of_file(path: Option<&Path>) -> anyhow::Result<BTreeMap<String, Gi
     let mut given = BTreeMap::new();
     if let Some(path) = path {
         // It was read before, so that what is wrong in it has been said with more care.
-        let table: toml::Table = toml::from_str(&std::fs::read_to_string(path)?)?;
+        // Only a number that TOML itself has no room for is left to refuse.
+        let text = std::fs::read_to_string(path)?;
+        let table: toml::Table = toml::from_str(&text)
+            .map_err(|error| unusable(&text, None, &error))
+            .with_context(|| format!("configuration `{}` can't be used", path.display()))?;
         flatten("", &toml::Value::Table(table), &mut given);
     }
     Ok(given)
@@ -133,11 +140,18 @@ const OPEN_PARAMETERS: [&str; 6] = [
     "application_name",
 ];
 
-/// A URL whose password and parameters of unknown meaning are hidden.
+/// A URL whose password and parameters of unknown meaning are hidden. Where a password may stand in
+/// the place of something else, nothing is shown.
 fn safe_url(text: &str) -> String {
     let Ok(mut url) = Url::parse(text) else {
         return HIDDEN.to_owned();
     };
+    // A `/`, `?` or `#` in a password ends the place of passwords before its `@`.
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let after = rest.find(['/', '?', '#']).map_or("", |end| &rest[end..]);
+    if after.contains(['@', '#']) {
+        return HIDDEN.to_owned();
+    }
     if url.password().is_some() && url.set_password(Some(HIDDEN)).is_err() {
         return HIDDEN.to_owned();
     }
@@ -173,9 +187,14 @@ mod tests {
             ),
             ("postgres://db/app", "postgres://db/app"),
             ("postgres://app:hunter2@[", "***"),
-            ("app:hunter2@db", "app:hunter2@db"),
+            ("postgres://app:12#hunter2@db/app", "***"),
+            ("postgres://app:#hunter2@db/app", "***"),
+            ("postgres://app:12/hunter2@db/app", "***"),
+            ("postgres://app:/hunter2@db/app", "***"),
+            ("postgres://app:12?hunter2@db/app", "***"),
+            ("postgres://db/app?options=x#hunter2", "***"),
         ];
-        for (url, shown) in cases.into_iter().take(3) {
+        for (url, shown) in cases {
             assert_eq!(safe("stores.default.url", &Value::from(url)), shown);
         }
         let odd = safe(
@@ -183,8 +202,8 @@ mod tests {
             &Value::from("host=db password=hunter2"),
         );
         assert_eq!(odd, HIDDEN);
-        let (text, shown) = cases[3];
-        assert_eq!(safe("worker.task_queue", &Value::from(text)), shown);
+        let no_url = Value::from("app:hunter2@db");
+        assert_eq!(safe("worker.task_queue", &no_url), no_url);
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub(super) fn parse(text: &str) -> anyhow::Result<File> {
 }
 
 /// What is wrong in the file's text, and where.
-fn unusable(text: &str, key: Option<&str>, error: &toml::de::Error) -> anyhow::Error {
+pub(super) fn unusable(text: &str, key: Option<&str>, error: &toml::de::Error) -> anyhow::Error {
     let line = error.span().map(|span| {
         let before = text.bytes().take(span.start);
         format!("line {}", before.filter(|byte| *byte == b'\n').count() + 1)

@@ -82,8 +82,14 @@ pub(crate) struct WorkerConfig {
 /// keeps the pool busy and the memory of a worker small.
 const ACTIVITY_SLOTS_DEFAULT: usize = 200;
 
+/// Most activities at a time. Each may hold some megabytes: more than this no machine has.
+const ACTIVITY_SLOTS_MAX: usize = 100_000;
+
 /// One second more than an activity may take, so that a drain lets every one end.
 const DRAIN_DEFAULT: Duration = Duration::from_secs(11);
+
+/// Longest drain: a day, in seconds.
+const DRAIN_SECONDS_MAX: u64 = 24 * 3_600;
 
 impl File {
     /// Task queue of the activities that callers in any language use.
@@ -203,8 +209,11 @@ impl File {
         if config.task_queue == config.workflow_task_queue {
             bail!("the two task queues have the same name; give one another name");
         }
-        if config.activity_slots == 0 {
-            bail!("`worker.activity_slots` must be at least 1");
+        if !(1..=ACTIVITY_SLOTS_MAX).contains(&config.activity_slots) {
+            bail!("`worker.activity_slots` must be 1 to {ACTIVITY_SLOTS_MAX}");
+        }
+        if config.drain.as_secs() > DRAIN_SECONDS_MAX {
+            bail!("`worker.drain_seconds` must be at most {DRAIN_SECONDS_MAX}");
         }
         Ok(config)
     }

@@ -83,6 +83,12 @@ pub(super) fn run(path: Option<&Path>, args: CheckArgs) -> anyhow::Result<ExitCo
     open_models(&config.models)?;
     let settings = settings(&config, &target, &arguments(), &given::of_file(path)?);
     super::super::block_on(async {
+        for (name, config) in &config.stores {
+            if let StoreConfig::Postgres(options) = config {
+                // Nothing is connected, but what a worker would refuse at once is refused.
+                database(name, options)?;
+            }
+        }
         let checks = match args.connect {
             true => reached(&config.stores, &target).await,
             false => Vec::new(),
