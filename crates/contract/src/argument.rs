@@ -148,7 +148,7 @@ fn read<T: DeserializeOwned>(payload: &Payload) -> Result<Argument<T>, BadArgume
         unknown.get_or_insert_with(|| key(&path.to_string()));
     });
     let value = decoded.map_err(|error| {
-        let path = track.path().to_string();
+        let path = known_path(&track.path(), &error);
         let (place, complaint) = if is_no_variant(&error, &payload.data) {
             (place(&path, true), format!("expected {STRING_OR_OBJECT}"))
         } else {
@@ -178,6 +178,20 @@ fn key(path: &str) -> String {
     } else {
         "a key".to_owned()
     }
+}
+
+/// The path to the error without a key that its object has no field for: such a key may be content,
+/// a namespace for one.
+fn known_path(path: &serde_path_to_error::Path, error: &serde_json::Error) -> String {
+    let whole = path.to_string();
+    if !error.to_string().starts_with("unknown field ") {
+        return whole;
+    }
+    let Some(key) = path.iter().last().map(ToString::to_string) else {
+        return whole;
+    };
+    let parent = whole.strip_suffix(&key).unwrap_or_default();
+    parent.strip_suffix('.').unwrap_or(parent).to_owned()
 }
 
 /// Where the error is, as far as the contract names the place. `is_data` says whether the text is

@@ -325,8 +325,23 @@ fn a_misspelt_namespace_is_refused_and_never_taken_for_none() {
     let misspelt = plain(&json!({"scope": {"namespce": SECRET}, "content": SECRET}).to_string());
     assert_eq!(
         complaint::<WriteMemoryInput>(vec![misspelt]),
-        "at `scope.namespce`: expected `namespace` or `agent_name`"
+        "at `scope`: expected `namespace` or `agent_name`"
     );
+}
+
+#[test]
+fn an_unknown_key_of_a_scope_may_be_a_namespace_and_is_not_told() {
+    for key in [SECRET, "customers/hunter2", "hunter2.a[0].b", ".hunter2."] {
+        let scope = json!({ key: "main" });
+        let written = complaint::<WriteMemoryInput>(write(|w| w["scope"] = scope.clone()));
+        assert_eq!(written, "at `scope`: expected `namespace` or `agent_name`");
+        let second = json!({"memories": [{"scope": {"agent_name": "main"}}, {"scope": scope}]});
+        let loaded = complaint::<LoadSnapshotInput>(vec![plain(&second.to_string())]);
+        assert_eq!(
+            loaded,
+            "at `memories[1].scope`: expected `namespace` or `agent_name`"
+        );
+    }
 }
 
 #[test]
