@@ -69,6 +69,31 @@ fn one_bad_file_among_good_ones_fails() {
 }
 
 #[test]
+fn what_a_damaged_history_holds_gets_neither_into_the_report_nor_into_the_log() {
+    let directory = TempDir::new().unwrap();
+    let good = recorded::named("agent_workflow/killed_worker.json").history;
+    for place in 1..good.events.len() {
+        let mut damaged = good.clone();
+        damaged.events.remove(place);
+        for (event, id) in damaged.events.iter_mut().zip(1..) {
+            event.event_id = id;
+        }
+        let file = directory.path().join(format!("{place:03}.binpb"));
+        std::fs::write(file, damaged.encode_to_vec()).unwrap();
+    }
+
+    let output = replay(directory.path(), &["."]);
+
+    let log = String::from_utf8(output.stderr.clone()).unwrap();
+    let report = stdout(&output);
+    assert!(report.contains("HistoryEvent { event_id: "), "{report}");
+    for said in [&report, &log] {
+        assert!(!said.contains("payloads: ["), "{said}");
+        assert!(!said.contains("Attributes {"), "{said}");
+    }
+}
+
+#[test]
 fn a_check_of_nothing_fails() {
     let directory = TempDir::new().unwrap();
     std::fs::create_dir(directory.path().join("histories")).unwrap();

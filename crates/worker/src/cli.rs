@@ -111,7 +111,8 @@ impl Command {
 /// that make no sense, and 130 where a signal stopped it at once.
 pub fn run(cli: Cli) -> ExitCode {
     let json = cli.command.json();
-    let result = telemetry::start(&cli.log).and_then(|()| dispatch(cli));
+    let replays = matches!(cli.command, Command::Replay(_));
+    let result = telemetry::start(&cli.log, replays).and_then(|()| dispatch(cli));
     result.unwrap_or_else(|error| {
         // `head` has seen enough: what it read is right, and nobody reads on.
         if reader_is_gone(&error) {

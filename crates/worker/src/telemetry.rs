@@ -8,9 +8,12 @@ use tracing_subscriber::EnvFilter;
 /// Whatever the filter says: libraries that quote a URL with a password, or a model's answer.
 const QUOTING: [&str; 2] = ["sqlx_postgres::options=off", "async_openai=off"];
 
+/// The SDK's core. Of a history that it can't replay it logs an event whole: messages and notes.
+const CORE: &str = "temporalio_sdk_core";
+
 /// Starts logging to standard error. Libraries stay at warnings where the filter names none of
-/// them.
-pub(crate) fn start(filter: &str) -> anyhow::Result<()> {
+/// them. Where the command `replays` histories, the core logs nothing unless the filter names it.
+pub(crate) fn start(filter: &str, replays: bool) -> anyhow::Result<()> {
     let quiet = [
         "temporalio_sdk_core=warn",
         "temporalio_client=warn",
@@ -23,6 +26,10 @@ pub(crate) fn start(filter: &str) -> anyhow::Result<()> {
         for directive in quiet {
             parsed = parsed.add_directive(directive.parse().context("own log directive")?);
         }
+    }
+    if replays && !filter.contains(CORE) {
+        let silent = format!("{CORE}=off");
+        parsed = parsed.add_directive(silent.parse().context("own log directive")?);
     }
     // The driver would quote a parameter of the database's URL that it doesn't know, with its
     // value: a misspelt password. The store names the parameter alone.

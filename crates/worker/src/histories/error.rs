@@ -10,6 +10,12 @@ pub enum HistoryError {
     /// The file can't be read.
     #[error("can't be read: {0}")]
     Io(#[from] std::io::Error),
+    /// The file is larger than any history, or has no end.
+    #[error("has more than {} MiB, the most that is read of a history", .limit / (1024 * 1024))]
+    TooLarge {
+        /// What is read at most, in bytes.
+        limit: u64,
+    },
     /// There is nothing in the file.
     #[error("is empty")]
     Empty,

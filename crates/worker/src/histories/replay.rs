@@ -74,5 +74,50 @@ fn in_short(error: &str) -> String {
         .split_once("message: \"")
         .and_then(|(_, rest)| rest.split_once("\", source: "))
         .map(|(sentence, _)| sentence);
-    sentence.unwrap_or(error).replace("\\\"", "\"")
+    without_events(&sentence.unwrap_or(error).replace("\\\"", "\""))
+}
+
+/// What is said up to the first event that is printed whole: its payloads are messages and notes.
+/// Of the event its id is kept.
+fn without_events(reason: &str) -> String {
+    let start = [
+        "HistoryEvent {",
+        "EventAttributes {",
+        "Payloads {",
+        "Payload {",
+    ]
+    .iter()
+    .filter_map(|name| reason.find(name))
+    .min();
+    let Some((before, event)) = start.and_then(|start| reason.split_at_checked(start)) else {
+        return reason.to_owned();
+    };
+    let id: String = event
+        .strip_prefix("HistoryEvent { event_id: ")
+        .map(|rest| rest.chars().take_while(char::is_ascii_digit).collect())
+        .unwrap_or_default();
+    match id.as_str() {
+        "" => format!("{before}…"),
+        id => format!("{before}HistoryEvent {{ event_id: {id}, … }}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_in_a_reason_is_told_by_its_id_without_its_payloads() {
+        let whole = "no command for HistoryEvent { event_id: 8, attributes: Some(Payloads { \
+                     payloads: [[eyJz]] }) }";
+        assert_eq!(
+            in_short(whole),
+            "no command for HistoryEvent { event_id: 8, … }"
+        );
+        assert_eq!(in_short("got Payloads { payloads: [[eyJz]] }"), "got …");
+        assert_eq!(
+            in_short("no command for HistoryEvent(id: 8, TimerFired)"),
+            "no command for HistoryEvent(id: 8, TimerFired)"
+        );
+    }
 }
