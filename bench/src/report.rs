@@ -81,7 +81,8 @@ const WHAT_IS_NOT_EQUAL: &str = "
   disadvantage. The peer is one process, as one event loop is; everybody else may use both cores.
 - **Bare loop and pgbench** run the product's own files of SQL, prepared, over as many TCP connections as there are clients,
   without a pool. They check nothing, keep no time-outs and would fail where the product tries again. pgbench can't edit a text:
-  it writes one of the same length, and takes constants where the product passes values that don't change.
+  it writes one of the same length, and takes constants where the product passes values that don't change. Of a snapshot they
+  read what it is rendered from; the product and the peer render it, and the product takes its digest.
 - **The peer** is measured at its store, called in the order in which its own tool calls it (look up the receipt, read,
   write in a transaction, up to 16 attempts), without the tool around it; the product's store does all that in one call. Its
   pool resets a connection each time it is given back. It keeps no scope apart from a path, so its listing and search read

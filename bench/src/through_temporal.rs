@@ -19,13 +19,13 @@ use crate::{
 };
 
 /// Calls one after the other in one run.
-const CALLS: u32 = 100;
+const CALLS: u32 = 60;
 /// The same for local activities, which are quick.
 const LOCAL_CALLS: u32 = 200;
 /// Rows of calls side by side where processor time is measured.
 const BUSY_ROWS: u32 = 16;
 /// Calls of each of them.
-const BUSY_CALLS: u32 = 30;
+const BUSY_CALLS: u32 = 20;
 
 /// Names in results.
 pub(crate) const NOOP: &str = "no-op";
