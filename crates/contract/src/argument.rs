@@ -187,7 +187,7 @@ fn known_path(path: &serde_path_to_error::Path, error: &serde_json::Error) -> St
     if !error.to_string().starts_with("unknown field ") {
         return whole;
     }
-    let Some(key) = path.iter().last().map(ToString::to_string) else {
+    let Some(key) = path.iter().next_back().map(ToString::to_string) else {
         return whole;
     };
     let parent = whole.strip_suffix(&key).unwrap_or_default();
