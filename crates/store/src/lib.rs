@@ -33,6 +33,7 @@ mod change;
 mod counts;
 mod error;
 mod in_memory;
+mod kept_receipt;
 mod notes;
 mod postgres;
 mod snapshots;

@@ -3,11 +3,10 @@
 use notekeeper_domain::{NoteName, Operation, Scope};
 use sqlx::{PgConnection, Row};
 
-use super::{
-    fault::Fault,
-    receipt::{Outcome, find_receipt},
+use super::{fault::Fault, receipt::find_receipt};
+use crate::{
+    Expected, MutationError, Receipt, ReceiptStatus, counts::version_of, kept_receipt::Outcome,
 };
-use crate::{Expected, MutationError, Receipt, ReceiptStatus, counts::version_of};
 
 const DELETE_ANY: &str = include_str!("sql/delete_any.sql");
 const DELETE_VERSION: &str = include_str!("sql/delete_version.sql");

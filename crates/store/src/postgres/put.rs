@@ -11,12 +11,13 @@ use sqlx::{Connection, PgConnection, Row};
 
 use super::{
     fault::Fault,
-    receipt::{Outcome, answer, find_receipt},
+    receipt::{answer, find_receipt},
 };
 use crate::{
     Expected, MutationError, Receipt, ReceiptStatus, StoreError,
     change::{Change, NewText},
     counts::{bounded, token},
+    kept_receipt::Outcome,
 };
 
 const LOOK_UP: &str = include_str!("sql/look_up.sql");

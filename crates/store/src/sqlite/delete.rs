@@ -3,12 +3,10 @@
 use notekeeper_domain::{NoteName, Operation, Scope};
 use sqlx::{Row as _, SqliteConnection, sqlite::SqliteRow};
 
-use super::{
-    fault::Fault,
-    mutation::Mutation,
-    receipt::{Outcome, find_receipt},
+use super::{fault::Fault, mutation::Mutation, receipt::find_receipt};
+use crate::{
+    Expected, MutationError, Receipt, ReceiptStatus, counts::version_of, kept_receipt::Outcome,
 };
-use crate::{Expected, MutationError, Receipt, ReceiptStatus, counts::version_of};
 
 const DELETE_ANY: &str = include_str!("sql/delete_any.sql");
 const DELETE_VERSION: &str = include_str!("sql/delete_version.sql");

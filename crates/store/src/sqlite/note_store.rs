@@ -5,13 +5,14 @@ use notekeeper_domain::{NoteName, Operation, Scope};
 use sqlx::Row as _;
 
 use super::{
-    attempts::attempted, delete::Deletion, fault::Fault, put::Put, receipt::Outcome,
-    receipt::find_receipt, store::SqliteStore,
+    attempts::attempted, delete::Deletion, fault::Fault, put::Put, receipt::find_receipt,
+    store::SqliteStore,
 };
 use crate::{
     EditRequest, Expected, MutationError, NotePart, NoteStore, Receipt, StoreError,
     change::Change,
     counts::{bounded, token},
+    kept_receipt::Outcome,
     values::{check_content, check_edit, check_operation},
 };
 

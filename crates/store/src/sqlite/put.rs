@@ -7,15 +7,12 @@ use sqlx::{
     sqlite::{SqliteArguments, SqliteRow},
 };
 
-use super::{
-    fault::Fault,
-    mutation::Mutation,
-    receipt::{Outcome, answer},
-};
+use super::{fault::Fault, mutation::Mutation, receipt::answer};
 use crate::{
     Expected, MutationError, Receipt, StoreError,
     change::{Change, NewText},
     counts::{bounded, token},
+    kept_receipt::Outcome,
 };
 
 const LOOK_UP: &str = include_str!("sql/look_up.sql");

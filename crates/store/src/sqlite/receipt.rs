@@ -4,12 +4,9 @@ use notekeeper_domain::Operation;
 use sqlx::{Row as _, SqliteConnection, sqlite::SqliteRow};
 
 use super::fault::Fault;
-use crate::{MutationError, Receipt, ReceiptStatus, StoreError, counts::token};
+use crate::kept_receipt::{KeptReceipt, Outcome};
 
 const FIND_RECEIPT: &str = include_str!("sql/find_receipt.sql");
-
-/// How a mutation ended, apart from faults of the database.
-pub(super) type Outcome = Result<Receipt, MutationError>;
 
 /// The answer of an operation's receipt, where there is one.
 pub(super) async fn find_receipt(
@@ -29,24 +26,14 @@ pub(super) async fn find_receipt(
 
 /// The answer of a receipt in a row that may have none.
 pub(super) fn answer(row: &SqliteRow, operation: &Operation) -> Result<Option<Outcome>, Fault> {
-    let Some(fingerprint) = row.try_get::<Option<&str>, _>("fingerprint")? else {
+    let Some(fingerprint) = row.try_get("fingerprint")? else {
         return Ok(None);
     };
-    if fingerprint != operation.fingerprint.as_str() {
-        return Ok(Some(Err(MutationError::OperationConflict)));
-    }
-    let status: &str = row.try_get("status")?;
-    let status = ReceiptStatus::from_code(status).ok_or_else(|| {
-        Fault::Lasting(StoreError::Unexpected(
-            "a receipt has an unknown status".to_owned(),
-        ))
-    })?;
-    let version: Option<i64> = row.try_get("receipt_version")?;
-    let existed: bool = row.try_get("existed")?;
-    Ok(Some(Ok(Receipt {
-        status,
-        version: version.map(token),
-        existed,
-        replayed: true,
-    })))
+    let kept = KeptReceipt {
+        fingerprint,
+        status: row.try_get("status")?,
+        version: row.try_get("receipt_version")?,
+        existed: row.try_get("existed")?,
+    };
+    kept.answer(operation).map(Some).map_err(Fault::Lasting)
 }
