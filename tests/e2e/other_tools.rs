@@ -8,6 +8,7 @@ mod every_field;
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use notekeeper::load_history;
@@ -18,7 +19,7 @@ use temporalio_client::{WorkflowExecutionInfo, WorkflowFetchHistoryOptions};
 use temporalio_common::protos::temporal::api::{enums::v1::EventType, history::v1::History};
 use tokio::process::Command;
 
-use crate::support::{Bed, in_time, run};
+use crate::support::{Bed, in_time, python, run};
 
 /// Types of events that the runs must show: what nearly every workflow has, what only few have, and
 /// each that holds a failure or payloads.
@@ -178,29 +179,16 @@ async fn every_field_of_every_event_is_read_as_the_python_sdk_reads_it() {
     );
 }
 
+/// Longest run of the script.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// Runs the script with Temporal's Python SDK, and gives the last line that it prints.
 async fn python(arguments: &[&str]) -> String {
-    let variable = |name: &str| {
-        std::env::var(name).unwrap_or_else(|_| {
-            panic!("{name} is not set; run the tests with `make test`, or services.py --python-sdk")
-        })
-    };
     let script =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/e2e/other_tools/python_sdk.py");
-    let mut command = Command::new(variable("NOTEKEEPER_PYTHON"));
-    command
-        .arg("-B")
-        .arg(script)
-        .args(arguments)
-        .env("PYTHONPATH", variable("NOTEKEEPER_PYTHONPATH"))
-        .kill_on_drop(true);
-    let output = command.output();
-    let output = tokio::time::timeout(std::time::Duration::from_secs(120), output).await;
-    let output = output.expect("the script ends").expect("the script runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    // Threads of the SDK can crash the interpreter at its very end: a signal may have ended it, and
-    // what it printed last is what the callers look at.
-    assert_eq!(output.status.code().unwrap_or_default(), 0, "{said}");
+    let mut command = python::command([]);
+    command.arg(script).args(arguments);
+    let output = python::run(command, PATIENCE).await;
     // The SDK logs to standard output, too.
     let printed = String::from_utf8(output.stdout).expect("text");
     printed.lines().last().unwrap_or_default().to_owned()

@@ -3,14 +3,12 @@
 
 use std::{
     path::{Path, PathBuf},
-    process::Stdio,
     time::Duration,
 };
 
 use serde_json::{Value, json};
-use tokio::process::Command;
 
-use crate::support::{Bed, Worker, WorkerOptions};
+use crate::support::{Bed, Worker, WorkerOptions, python};
 
 /// Longest run of a module of tests. Each test in it has some seconds of its own; a busy machine has
 /// many at once.
@@ -21,54 +19,27 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// A variable that `services.py run --python-sdk` sets.
-fn required(name: &str) -> String {
-    std::env::var(name).unwrap_or_else(|_| {
-        panic!("{name} is not set; run the tests with `make test`, or with `services.py run --python-sdk`")
-    })
-}
-
 /// What a run of Python said.
 struct Said {
     stdout: String,
     stderr: String,
 }
 
-/// Runs Python on the bed. Fails with all that it said where it ends with another code than 0.
-///
-/// That a signal ended it may pass here: threads of the SDK can crash the interpreter when it has done
-/// everything and shuts down. So its output has to be checked to the last line.
+/// Runs Python on the bed. Its output has to be checked to the last line, as [`python::run`] says.
 async fn python(bed: &Bed, arguments: &[&str]) -> Said {
-    let paths = [
-        PathBuf::from(required("NOTEKEEPER_PYTHONPATH")),
-        root().join("tests/python"),
-        root().join("examples/python"),
-    ];
-    let output = Command::new(required("NOTEKEEPER_PYTHON"))
-        .args(["-B", "-u"])
+    let mut command =
+        python::command(["tests/python", "examples/python"].map(|at| root().join(at)));
+    command
         .args(arguments)
         .current_dir(root())
-        .env(
-            "PYTHONPATH",
-            std::env::join_paths(paths).expect("paths without colons"),
-        )
         .env("TEMPORAL_ADDRESS", &bed.temporal_address)
         .env("TEMPORAL_NAMESPACE", &bed.temporal_namespace)
-        .env("NOTEKEEPER_TASK_QUEUE", &bed.task_queue)
-        .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .output();
-    let output = tokio::time::timeout(PATIENCE, output)
-        .await
-        .unwrap_or_else(|_| panic!("`python3 {}` did not end", arguments.join(" ")))
-        .expect("run Python");
-    let said = Said {
+        .env("NOTEKEEPER_TASK_QUEUE", &bed.task_queue);
+    let output = python::run(command, PATIENCE).await;
+    Said {
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    };
-    let code = output.status.code().unwrap_or_default();
-    assert_eq!(code, 0, "{}:\n{}", arguments.join(" "), said.stderr);
-    said
+    }
 }
 
 /// What the scripted model answers to the prompts in `tests/python`.

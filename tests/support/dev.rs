@@ -180,13 +180,7 @@ pub(crate) fn send(signal: &str, target: &str) {
 
 /// `notekeeper dev` on a directory, with none of its user's settings.
 fn command(data: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_notekeeper"));
-    for (name, _) in std::env::vars_os() {
-        let name = name.to_string_lossy();
-        if name.starts_with("NOTEKEEPER_") && name != "NOTEKEEPER_SERVICES" {
-            command.env_remove(&*name);
-        }
-    }
+    let mut command = super::worker::binary();
     command
         .arg("dev")
         .arg("--data")

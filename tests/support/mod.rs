@@ -1,6 +1,6 @@
 //! What tests against real servers share: a bed of their own on the servers, worker processes, workers
-//! with other code, an application's tools, a model's endpoint, a person at a chat, calls of single
-//! activities, what histories and receipts hold, and a proxy that can cut the way to a server.
+//! with other code, an application's tools, a model's endpoint, a person at a chat, Python, calls of
+//! single activities, what histories and receipts hold, and a proxy that can cut the way to a server.
 
 mod bed;
 mod calls;
@@ -10,6 +10,7 @@ mod effects;
 mod endpoint;
 mod hosted;
 mod proxy;
+pub(crate) mod python;
 mod records;
 mod supervisor;
 mod tools;
@@ -30,7 +31,7 @@ pub(crate) use records::{
 };
 pub(crate) use supervisor::{Generation, supervised};
 pub(crate) use tools::Application;
-pub(crate) use worker::{Ended, Worker, WorkerOptions, run, run_fed};
+pub(crate) use worker::{Ended, Worker, WorkerOptions, binary, run, run_fed};
 
 use std::{future::Future, time::Duration};
 

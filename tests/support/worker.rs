@@ -192,8 +192,8 @@ pub(crate) async fn run_fed(bed: &Bed, arguments: &[&str], input: &str) -> Ended
     super::dev::finish(command).await
 }
 
-/// The binary with the bed's settings and none of its user's.
-pub(crate) fn command(bed: &Bed) -> Command {
+/// The binary with none of its user's settings.
+pub(crate) fn binary() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_notekeeper"));
     // `NOTEKEEPER_SERVICES` stays: by it the servers' script finds what a test leaves behind.
     for (name, _) in std::env::vars_os() {
@@ -203,6 +203,12 @@ pub(crate) fn command(bed: &Bed) -> Command {
             command.env_remove(&*name);
         }
     }
+    command
+}
+
+/// The binary with the bed's settings and none of its user's.
+pub(crate) fn command(bed: &Bed) -> Command {
+    let mut command = binary();
     command
         .env("DATABASE_URL", &bed.database_url)
         .env("NOTEKEEPER_SCHEMA", &bed.schema)

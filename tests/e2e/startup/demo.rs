@@ -9,7 +9,7 @@ use tokio::{
 };
 
 use super::{assert_failed, refusing_port};
-use crate::support::{Bed, Proxy, dev::gone, in_time, run};
+use crate::support::{Bed, Proxy, binary, dev::gone, in_time, run};
 
 const ON_POSTGRES: [&str; 3] = ["demo", "--store", "postgres"];
 
@@ -48,7 +48,7 @@ async fn on_postgres_a_demonstration_that_fails_early_or_is_interrupted_leaves_n
     assert_failed(&no_database, 1, &["the database can't be used"]);
     assert_eq!(entries(&temporary), 0);
 
-    let mut command = Command::new(env!("CARGO_BIN_EXE_notekeeper"));
+    let mut command = Command::from(binary());
     command
         .args(ON_POSTGRES)
         .env("DATABASE_URL", &bed.database_url)
@@ -76,7 +76,7 @@ async fn on_sqlite_a_demonstration_that_fails_early_or_is_interrupted_leaves_not
     assert_failed(&no_room, 1, &["/nowhere/notekeeper-demo-", "can't make"]);
     assert_eq!(entries(&temporary), 0);
 
-    let mut command = Command::new(env!("CARGO_BIN_EXE_notekeeper"));
+    let mut command = Command::from(binary());
     command.arg("demo");
     interrupt(command, &temporary).await;
     bed.finish().await;
