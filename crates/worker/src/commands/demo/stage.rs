@@ -143,13 +143,29 @@ impl Stage {
         Ok(notes)
     }
 
+    /// This program, with none of its user's settings.
+    fn program(&self) -> anyhow::Result<Command> {
+        let own_server = self.server.is_some();
+        let mut command = Command::new(own_program()?);
+        for (name, _) in std::env::vars_os() {
+            if is_a_setting(&name.to_string_lossy(), own_server) {
+                command.env_remove(name);
+            }
+        }
+        if own_server {
+            // An empty profile in place of the user's.
+            command.env("TEMPORAL_CONFIG_FILE", "/dev/null");
+        }
+        Ok(command)
+    }
+
     /// Starts a worker. The first one is to be killed in the middle of a write.
     pub(super) fn start_worker(&mut self) -> anyhow::Result<()> {
         let number = self.workers.len() + 1;
         let directory = self.directory.path();
         let log = LogFile::create(directory.join(format!("worker-{number}.log")))?;
         let marker = directory.join("killed");
-        let mut command = Command::new(own_program()?);
+        let mut command = self.program()?;
         command
             .arg("worker")
             .env("TEMPORAL_ADDRESS", self.target.address().as_str())
@@ -161,20 +177,10 @@ impl Stage {
                 "NOTEKEEPER_FAULT",
                 format!("{FAULT_POINT}=kill-once:{}", marker.display()),
             )
-            .env_remove("NOTEKEEPER_CONFIG")
-            .env_remove("NOTEKEEPER_QUEUES")
+            .envs(self.database.variables())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log);
-        for (name, value) in self.database.variables() {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
-        if self.server.is_some() {
-            without_settings_for_other_servers(&mut command);
-        }
         let child = command.spawn().context("can't start a worker")?;
         println!("Worker {number} is started (process {}).", child.id());
         self.workers.push(child);
@@ -207,17 +213,15 @@ impl Stage {
                 history.encode_to_vec(),
             )?;
         }
+        let mut program = self.program()?;
+        program.env_remove("TEMPORAL_ADDRESS");
         let database = self.database.take_away().await?;
         if let Some(server) = self.server.take() {
             server.stop().await;
         }
-        let output = Command::new(own_program()?)
+        let output = program
             .arg("replay")
             .arg(&directory)
-            .env_remove("DATABASE_URL")
-            .env_remove("TEMPORAL_ADDRESS")
-            .env_remove("NOTEKEEPER_SQLITE")
-            .env_remove("NOTEKEEPER_CONFIG")
             .output()
             .context("can't start the replay")?;
         if !output.status.success() {
@@ -272,22 +276,44 @@ async fn start_server(args: &DemoArgs) -> anyhow::Result<DevServer> {
     .await
 }
 
-/// What Temporal's own tools read would lead a worker elsewhere, or have it show a key.
-fn without_settings_for_other_servers(command: &mut Command) {
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        if text.starts_with("TEMPORAL_")
-            && !matches!(&*text, "TEMPORAL_ADDRESS" | "TEMPORAL_NAMESPACE")
-        {
-            command.env_remove(&name);
-        }
+/// Whether a variable is a setting, which would lead a worker elsewhere, or which it would refuse
+/// beside the demonstration's. Those of Temporal's own tools say how the server is reached that they
+/// name, and nothing of one of our own.
+fn is_a_setting(variable: &str, own_server: bool) -> bool {
+    match variable {
+        // What is logged, and by which the servers' script finds what is left behind.
+        "NOTEKEEPER_LOG" | "NOTEKEEPER_SERVICES" => false,
+        "DATABASE_URL" => true,
+        name if name.starts_with("TEMPORAL_") => own_server,
+        name => name.starts_with("NOTEKEEPER_") || name.starts_with("OPENAI_"),
     }
-    // An empty profile in place of the user's.
-    command.env("TEMPORAL_CONFIG_FILE", "/dev/null");
 }
 
 fn since_epoch_ms() -> u128 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_millis())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_setting_of_the_user_reaches_a_process_of_the_demonstration_but_the_way_to_its_server() {
+        for name in ["DATABASE_URL", "NOTEKEEPER_MODEL", "OPENAI_BASE_URL"] {
+            assert!(
+                is_a_setting(name, false) && is_a_setting(name, true),
+                "{name}"
+            );
+        }
+        for name in ["PATH", "NOTEKEEPER_LOG", "NOTEKEEPER_SERVICES"] {
+            assert!(
+                !is_a_setting(name, false) && !is_a_setting(name, true),
+                "{name}"
+            );
+        }
+        assert!(is_a_setting("TEMPORAL_API_KEY", true));
+        assert!(!is_a_setting("TEMPORAL_API_KEY", false));
+    }
 }

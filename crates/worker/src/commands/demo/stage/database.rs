@@ -97,18 +97,13 @@ impl Database {
         Ok(())
     }
 
-    /// Variables that lead a worker to it, and those that would lead it elsewhere, without a value.
-    pub(super) fn variables(&self) -> [(&'static str, Option<OsString>); 3] {
+    /// Variables that lead a worker to it.
+    pub(super) fn variables(&self) -> Vec<(&'static str, OsString)> {
         match self {
-            Self::Sqlite { path, .. } => [
-                ("NOTEKEEPER_SQLITE", Some(path.into())),
-                ("DATABASE_URL", None),
-                ("NOTEKEEPER_SCHEMA", None),
-            ],
-            Self::Postgres { options, .. } => [
-                ("NOTEKEEPER_SQLITE", None),
-                ("DATABASE_URL", Some((&options.url).into())),
-                ("NOTEKEEPER_SCHEMA", Some((&options.schema).into())),
+            Self::Sqlite { path, .. } => vec![("NOTEKEEPER_SQLITE", path.into())],
+            Self::Postgres { options, .. } => vec![
+                ("DATABASE_URL", (&options.url).into()),
+                ("NOTEKEEPER_SCHEMA", (&options.schema).into()),
             ],
         }
     }
