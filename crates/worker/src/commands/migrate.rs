@@ -1,6 +1,6 @@
 //! `notekeeper migrate`: bring the PostgreSQL schema up to date.
 
-use std::{path::Path, process::ExitCode};
+use std::{collections::BTreeMap, path::Path, process::ExitCode};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
@@ -58,40 +58,44 @@ pub(crate) fn run(config: Option<&Path>, args: MigrateArgs) -> anyhow::Result<Ex
     let configs = File::read(config)?.stores(&args.database)?;
     super::block_on(async {
         let mut stores = Vec::new();
-        for (name, config) in &configs {
-            let migrated = match config {
-                StoreConfig::Postgres(options) => match migrate(name, options).await {
-                    Ok(migrated) => migrated,
-                    Err(error) => {
-                        // What was done for others stands.
-                        if args.output.json && !stores.is_empty() {
-                            print_json(&Migrated { stores })?;
-                        }
-                        return Err(error);
-                    }
-                },
-                StoreConfig::Sqlite(_) => MigratedStore {
-                    store: name.clone(),
-                    kind: "sqlite",
-                    before: None,
-                    applied: Vec::new(),
-                },
-                StoreConfig::InMemory => continue,
-            };
-            // At once: a later store may fail.
-            if !args.output.json {
-                print(&said(&migrated))?;
-            }
-            stores.push(migrated);
-        }
-        if stores.is_empty() {
-            bail!("no configured store is a database; there is nothing to migrate");
-        }
-        if args.output.json {
+        let ended = each(&configs, args.output.json, &mut stores).await;
+        let none = stores.is_empty();
+        // What was done stands, also where a later store failed.
+        if args.output.json && !none {
             print_json(&Migrated { stores })?;
+        }
+        ended?;
+        if none {
+            bail!("no configured store is a database; there is nothing to migrate");
         }
         Ok(Exit::Done.into())
     })
+}
+
+/// Migrates one store after the other, until one fails.
+async fn each(
+    configs: &BTreeMap<String, StoreConfig>,
+    quiet: bool,
+    done: &mut Vec<MigratedStore>,
+) -> anyhow::Result<()> {
+    for (name, config) in configs {
+        let migrated = match config {
+            StoreConfig::Postgres(options) => migrate(name, options).await?,
+            StoreConfig::Sqlite(_) => MigratedStore {
+                store: name.clone(),
+                kind: "sqlite",
+                before: None,
+                applied: Vec::new(),
+            },
+            StoreConfig::InMemory => continue,
+        };
+        // At once: a later store may fail.
+        if !quiet {
+            print(&said(&migrated))?;
+        }
+        done.push(migrated);
+    }
+    Ok(())
 }
 
 async fn migrate(name: &str, options: &PostgresOptions) -> anyhow::Result<MigratedStore> {
