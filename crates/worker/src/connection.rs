@@ -6,8 +6,9 @@ use anyhow::{anyhow, bail};
 use serde_json::{Value, json};
 use temporalio_client::{
     Client, ClientOptions, Connection, ConnectionOptions, NamespacedClient as _, Url,
+    errors::ClientConnectError,
     grpc::WorkflowService,
-    tonic::{Code, IntoRequest as _},
+    tonic::{Code, IntoRequest as _, Status},
 };
 use temporalio_common::{
     envconfig::{LoadClientConfigProfileOptions, load_client_config_profile},
@@ -15,7 +16,8 @@ use temporalio_common::{
 };
 
 use crate::{
-    config::TemporalConfig, failure_converter::data_converter, random, shutdown::Shutdown,
+    config::TemporalConfig, failure_converter::data_converter, output::CodedError, random,
+    shutdown::Shutdown,
 };
 
 /// Longest wait between two attempts.
@@ -27,8 +29,11 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The address that is meant where none is given.
 const ADDRESS_DEFAULT: &str = "http://localhost:7233/";
 
-/// Port of Temporal's front end.
-const PORT: u16 = 7233;
+/// Port of Temporal's front end, at which every client looks for it.
+pub(crate) const PORT: u16 = 7233;
+
+/// Of calls that never came to a server.
+const NO_TEMPORAL: &str = "NoTemporal";
 
 /// How to reach Temporal: the settings of Temporal's own tools, overridden by ours.
 #[derive(Clone)]
@@ -128,6 +133,32 @@ impl TemporalTarget {
         settings
     }
 
+    /// Connects once, for somebody who waits, and sees that the Temporal namespace is there. Fails with
+    /// what to do, under the code [`NO_TEMPORAL`].
+    pub(crate) async fn reach(&self) -> anyhow::Result<Client> {
+        let client = self.connect().await.map_err(|error| {
+            let address = self.address();
+            let message = match error.downcast_ref::<ClientConnectError>() {
+                Some(ClientConnectError::SystemInfoCallError(status)) if is_denied(status) => {
+                    format!(
+                        "Temporal at {address} doesn't admit this client ({}); set \
+                         TEMPORAL_API_KEY, or TEMPORAL_TLS_… to its certificate",
+                        status.message()
+                    )
+                }
+                _ => format!(
+                    "Temporal at {address} can't be reached ({}); run `notekeeper dev`, or set \
+                     TEMPORAL_ADDRESS or --temporal-address to where it is",
+                    error.root_cause()
+                ),
+            };
+            let code = NO_TEMPORAL.to_owned();
+            CodedError { code, message }
+        })?;
+        check_namespace(&client).await?;
+        Ok(client)
+    }
+
     /// Connects once.
     pub(crate) async fn connect(&self) -> anyhow::Result<Client> {
         // The time-out of the connection doesn't cover the server's first answer.
@@ -160,6 +191,14 @@ fn with_port(address: &str) -> anyhow::Result<String> {
         Some((_, "")) => format!("{front}{PORT}{path}"),
         Some(_) => address.to_owned(),
     })
+}
+
+/// Whether the server says that this client may not do what it asked for.
+pub(crate) fn is_denied(status: &Status) -> bool {
+    matches!(
+        status.code(),
+        Code::PermissionDenied | Code::Unauthenticated
+    )
 }
 
 /// Fails where the server is sure that the client's Temporal namespace doesn't exist. Workers would

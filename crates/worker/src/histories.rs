@@ -11,11 +11,7 @@ mod proto_json;
 mod replay;
 mod save;
 
-pub(crate) use self::{
-    checks::check,
-    fetch::{fetch_history, is_denied},
-    save::save_history,
-};
+pub(crate) use self::{checks::check, fetch::fetch_history, save::save_history};
 pub use self::{
     checks::checks_identity,
     error::HistoryError,

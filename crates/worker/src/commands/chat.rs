@@ -8,19 +8,13 @@ mod watch;
 
 use std::{path::Path, process::ExitCode, time::Duration};
 
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use clap::Args;
 use notekeeper_contract::ChatMessage;
 use notekeeper_domain::{AGENT_NAME_DEFAULT, Scope};
 use notekeeper_workflows::Reply;
-use temporalio_client::Client;
 
-use crate::{
-    arguments::TemporalArgs,
-    config::File,
-    connection::{TemporalTarget, check_namespace},
-    exit::Exit,
-};
+use crate::{arguments::TemporalArgs, config::File, connection::TemporalTarget, exit::Exit};
 
 use self::{
     conversation::{Beginning, Conversation},
@@ -120,24 +114,10 @@ pub(crate) fn run(config: Option<&Path>, args: ChatArgs) -> anyhow::Result<ExitC
         workflow_task_queue: file.workflow_task_queue(args.workflow_task_queue.as_deref()),
     };
     super::block_on(async {
-        let client = connect(&target).await?;
+        let client = target.reach().await?;
         let conversation = Conversation::find(client, args.conversation, beginning).await?;
         Chat::new(conversation, args.timeout)?.talk().await
     })
-}
-
-/// Connects once: a person is waiting.
-async fn connect(target: &TemporalTarget) -> anyhow::Result<Client> {
-    let client = target.connect().await.map_err(|error| {
-        anyhow!(
-            "Temporal at {} can't be reached ({}); run `notekeeper dev`, or set TEMPORAL_ADDRESS to \
-             where it is",
-            target.address(),
-            error.root_cause()
-        )
-    })?;
-    check_namespace(&client).await?;
-    Ok(client)
 }
 
 /// A conversation and the person in it.

@@ -15,6 +15,7 @@ use notekeeper_store::SqliteOptions;
 use crate::{
     arguments::{ModelArgs, QueueArgs},
     config::{File, StoreConfig, WorkerConfig},
+    connection::PORT,
     dev_server::{DevServer, DevServerOptions, find_command_line},
     shutdown::Shutdown,
 };
@@ -49,7 +50,7 @@ pub(crate) struct DevArgs {
     ephemeral: bool,
 
     /// Port of the Temporal server on this machine; 0 for any that is free.
-    #[arg(long, value_name = "PORT", default_value_t = 7233)]
+    #[arg(long, value_name = "PORT", default_value_t = PORT)]
     port: u16,
 
     /// Port of Temporal's web UI [default: 1000 after the server's].

@@ -8,17 +8,17 @@ use std::{
 };
 
 use clap::Args;
-use temporalio_client::{Client, errors::ClientConnectError};
+use temporalio_client::Client;
 use temporalio_common::protos::temporal::api::history::v1::History;
 
 use self::report::{Outcome, Report, Subject};
 use crate::{
     arguments::{OutputArgs, TemporalArgs},
     config::File,
-    connection::{TemporalTarget, check_namespace},
+    connection::TemporalTarget,
     histories::{
-        ReplayOutcome, check, checks_identity, fetch_history, find_histories, is_denied,
-        load_history, replay_history, save_history,
+        ReplayOutcome, check, checks_identity, fetch_history, find_histories, load_history,
+        replay_history, save_history,
     },
     output::UsageError,
 };
@@ -72,7 +72,8 @@ pub(crate) fn run(config: Option<&Path>, args: ReplayArgs) -> anyhow::Result<Exi
             report.add(&Subject::File { file }, &outcome)?;
         }
         if !args.workflow_ids.is_empty() {
-            let client = connect(config, &args.temporal).await?;
+            let target = TemporalTarget::resolve(&File::read(config)?.temporal(&args.temporal))?;
+            let client = target.reach().await?;
             for workflow_id in &args.workflow_ids {
                 let (subject, outcome) = fetched(&client, workflow_id, &args).await?;
                 report.add(&subject, &outcome)?;
@@ -80,26 +81,6 @@ pub(crate) fn run(config: Option<&Path>, args: ReplayArgs) -> anyhow::Result<Exi
         }
         report.end()
     })
-}
-
-async fn connect(config: Option<&Path>, args: &TemporalArgs) -> anyhow::Result<Client> {
-    let target = TemporalTarget::resolve(&File::read(config)?.temporal(args))?;
-    let address = target.address();
-    let client = target.connect().await.map_err(|error| {
-        let context = match error.downcast_ref::<ClientConnectError>() {
-            Some(ClientConnectError::SystemInfoCallError(status)) if is_denied(status) => format!(
-                "Temporal at `{address}` doesn't admit this client; set TEMPORAL_API_KEY, or \
-                 TEMPORAL_TLS_… to its certificate"
-            ),
-            _ => format!(
-                "Temporal at `{address}` can't be reached; name the server with \
-                 --temporal-address or TEMPORAL_ADDRESS"
-            ),
-        };
-        error.context(context)
-    })?;
-    check_namespace(&client).await?;
-    Ok(client)
 }
 
 /// Fetches and replays one history. What can't be saved ends the command.

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use temporalio_client::{
     Client, NamespacedClient as _, UntypedWorkflow, WorkflowDescribeOptions, WorkflowExecutionInfo,
-    WorkflowFetchHistoryOptions, WorkflowHandle,
-    errors::WorkflowInteractionError,
-    tonic::{Code, Status},
+    WorkflowFetchHistoryOptions, WorkflowHandle, errors::WorkflowInteractionError,
 };
 use temporalio_common::protos::temporal::api::history::v1::History;
+
+use crate::connection::is_denied;
 
 /// Longest time for all pages of one history. The longest that Temporal allows, 50 MB, takes
 /// seconds.
@@ -98,12 +98,4 @@ fn explain(error: WorkflowInteractionError, names_run: bool, namespace: String) 
         WorkflowInteractionError::Rpc(status) => FetchError::Other(status.message().to_owned()),
         other => FetchError::Other(other.to_string()),
     }
-}
-
-/// Whether the server says that this client may not do what it asked for.
-pub(crate) fn is_denied(status: &Status) -> bool {
-    matches!(
-        status.code(),
-        Code::PermissionDenied | Code::Unauthenticated
-    )
 }

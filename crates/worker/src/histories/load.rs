@@ -18,8 +18,8 @@ const FILE_BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// # Errors
 ///
 /// [`HistoryError`]. A history that the SDK's core would choke on is refused here, and so is one
-/// with a part that can't be read: nothing is passed over but fields that are not known. Of a file at most 256 MiB are read; a longer
-/// one, and a device without an end, is refused.
+/// with a part that can't be read: nothing is passed over but fields that are not known. Of a file at
+/// most 256 MiB are read; a longer one, and a device without an end, is refused.
 pub fn load_history(file: &Path) -> Result<History, HistoryError> {
     let history = decode(&read(File::open(file)?, FILE_BYTES_MAX)?)?;
     check(&history)?;

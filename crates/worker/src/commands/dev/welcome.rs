@@ -6,10 +6,10 @@ use std::{
     path::Path,
 };
 
-use crate::config::{Queue, WorkerConfig};
-
-/// Port at which every client looks for a Temporal server.
-const USUAL_PORT: u16 = 7233;
+use crate::{
+    config::{Queue, WorkerConfig},
+    connection::PORT,
+};
 
 /// All that somebody needs to begin.
 pub(super) struct Welcome<'a> {
@@ -64,7 +64,7 @@ impl fmt::Display for Welcome<'_> {
         writeln!(f, "  queues    {}", self.queues())?;
         writeln!(f, "  models    {}", self.model())?;
         let there = match self.port {
-            USUAL_PORT => String::new(),
+            PORT => String::new(),
             _ => format!("TEMPORAL_ADDRESS={address} "),
         };
         writeln!(f, "Next, in another terminal:")?;

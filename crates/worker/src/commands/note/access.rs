@@ -10,7 +10,7 @@ use notekeeper_contract::{
 
 use crate::{
     config::{File, StoreConfig},
-    connection::{TemporalTarget, check_namespace},
+    connection::TemporalTarget,
     output::CodedError,
     wiring::{OpenStores, close_stores, open_stores},
 };
@@ -69,16 +69,8 @@ impl Access {
             }
             Via::Temporal => {
                 let target = TemporalTarget::resolve(&file.temporal(&args.temporal))?;
-                let client = target.connect().await.map_err(|error| {
-                    let address = target.address();
-                    coded(
-                        "NoTemporal",
-                        format!("Temporal at {address} can't be reached: {error:#}"),
-                    )
-                })?;
-                check_namespace(&client).await?;
                 Ok(Self::Temporal(Box::new(OverTemporal {
-                    client,
+                    client: target.reach().await?,
                     task_queue: file.task_queue(args.queue.task_queue.as_deref()),
                     begin_within: Duration::from_secs(args.queue.timeout),
                 })))
