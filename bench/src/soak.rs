@@ -78,13 +78,14 @@ impl Growth {
 /// Runs both and writes what came of it.
 pub(crate) async fn run(args: SoakArgs) -> anyhow::Result<()> {
     let stage = Stage::set(args.servers.clone()).await?;
-    let machine = Machine::describe(&stage).await?;
+    // Before it begins: meanwhile both may change.
+    let (built, machine) = (Built::describe(), Machine::describe(&stage).await?);
     println!("local activities");
     let local = local(&stage, &args).await?;
     println!("remote activities");
     let remote = remote(&stage, &args).await?;
     let soak = Soak {
-        built: Built::describe(),
+        built,
         machine,
         local,
         remote,

@@ -179,6 +179,14 @@ pub(super) fn memory(memory: &WorkerMemory, soak: Option<&Soak>) -> Result<Strin
 
 fn growth_table(text: &mut String, what: &str, growth: &Growth) -> Result<(), Error> {
     let done = growth.looks.last().map_or(0, |look| look.0);
+    if done == 0 {
+        // Nothing grew, and that says nothing.
+        return writeln!(
+            text,
+            "**{what}: not measured**: none ended within {:.0} s.\n",
+            growth.seconds
+        );
+    }
     writeln!(text, "**{done} {what}; {:.0} s**\n", growth.seconds)?;
     let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let looks = &growth.looks;
