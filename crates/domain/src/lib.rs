@@ -21,6 +21,7 @@ mod snapshot;
 mod text;
 mod tools;
 mod version;
+mod write_metadata;
 
 #[cfg(test)]
 mod deadline;
@@ -48,3 +49,4 @@ pub use tools::{
     read_result_text, tool_name,
 };
 pub use version::Version;
+pub use write_metadata::{InvalidMetadata, WriteMetadata};

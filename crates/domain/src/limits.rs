@@ -52,3 +52,7 @@ pub const QUERY_CHARS_MAX: usize = 1_000;
 
 /// Most distinct terms of a search query.
 pub const QUERY_TERMS_MAX: usize = 32;
+
+/// Longest write metadata, in characters of its JSON text. It travels with every read of a note, so
+/// it holds who wrote and a reference or two, and no second note.
+pub const WRITE_METADATA_CHARS_MAX: usize = 4_096;
