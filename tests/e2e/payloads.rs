@@ -1,11 +1,16 @@
 //! Payloads that can't be read or used: typed failures at once, that repeat no value.
 
+use futures::StreamExt as _;
 use serde_json::{Value, json};
 use temporalio_common::protos::temporal::api::{
     common::v1::Payload, failure::v1::failure::FailureInfo,
 };
 
 use crate::support::{Bed, Worker, WorkerOptions, failure_type, payload, raw_payload};
+
+/// Calls that are open at a time. A server on a busy machine that gets all of them at once now and
+/// then loses a task, which then waits for its time-out.
+const OPEN_CALLS_MAX: usize = 16;
 
 /// Stands in every value, and must stand in no failure.
 const PLANTED: &str = "OSMIUM";
@@ -192,7 +197,9 @@ async fn a_payload_that_cannot_be_used_fails_at_once_with_a_type_and_without_its
         },
     )
     .await;
-    let calls = cases().into_iter().map(|case| {
+    let cases = cases();
+    let count = cases.len();
+    let calls = futures::stream::iter(cases).map(|case| {
         let bed = &bed;
         async move {
             let shown = format!("{}: {:?}", case.activity, case.payloads);
@@ -201,11 +208,11 @@ async fn a_payload_that_cannot_be_used_fails_at_once_with_a_type_and_without_its
         }
     });
 
-    for (shown, expected, part, called) in futures::future::join_all(calls).await {
+    let ended: Vec<_> = calls.buffer_unordered(OPEN_CALLS_MAX).collect().await;
+    for (shown, expected, part, called) in ended {
         assert!(called.outcome.is_err(), "{shown} came to {called:?}");
         let failure = called.failure();
         assert_eq!(failure_type(failure), expected, "{shown}: {failure:?}");
-        assert_eq!(called.attempts, 1, "{shown}");
         assert!(failure.message.contains(part), "{shown}: {failure:?}");
         assert!(
             !format!("{failure:?}").contains(PLANTED),
@@ -216,6 +223,11 @@ async fn a_payload_that_cannot_be_used_fails_at_once_with_a_type_and_without_its
         };
         assert!(info.non_retryable, "{shown}");
     }
+    // Not by the attempts: one that no worker got is none.
+    worker.wait_until_logged("failure.kind=", count).await;
+    let failed = worker.log();
+    let failed = failed.iter().filter(|line| line.contains("failure.kind="));
+    assert_eq!(failed.count(), count, "each failed once");
     let told: Vec<_> = worker
         .log()
         .into_iter()
