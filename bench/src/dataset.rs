@@ -2,7 +2,7 @@
 //! each time.
 
 use notekeeper_domain::{MAIN_NOTE, NoteName, Scope};
-use notekeeper_store::{Expected, Store};
+use notekeeper_store::{Expected, Store, WriteRequest};
 use serde::Serialize;
 
 /// Characters of a note.
@@ -83,7 +83,12 @@ pub(crate) async fn fill(store: &dyn Store, notes: &[Note]) -> anyhow::Result<()
         let scope = Scope::parse(&note.scope)?;
         let name = NoteName::parse(&note.name)?;
         store
-            .write(&scope, &name, &note.text, &Expected::Any, None)
+            .write(
+                &scope,
+                &name,
+                &WriteRequest::new(&note.text, &Expected::Any),
+                None,
+            )
             .await?;
     }
     Ok(())

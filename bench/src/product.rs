@@ -10,7 +10,7 @@ use notekeeper_domain::{
     render_snapshot, snapshot_digest,
 };
 use notekeeper_store::{
-    EditRequest, Expected, NotebookBounds, PostgresOptions, PostgresStore, Store,
+    EditRequest, Expected, NotebookBounds, PostgresOptions, PostgresStore, Store, WriteRequest,
 };
 
 use crate::{
@@ -107,7 +107,12 @@ async fn client(
             let note = Counted::default();
             let (name, text) = (NoteName::main(), note.text());
             store
-                .write(&scope, &name, &text, &Expected::Any, None)
+                .write(
+                    &scope,
+                    &name,
+                    &WriteRequest::new(&text, &Expected::Any),
+                    None,
+                )
                 .await?;
             Box::new(Writer {
                 mutator: Mutator::new(store, scope),
@@ -165,6 +170,7 @@ impl Mutator {
             edit: &edit,
             note_chars_max: NOTE_CHARS_MAX_DEFAULT,
             expected: Expected::Any,
+            metadata: None,
         };
         self.store
             .edit(&self.scope, &self.name, &request, &operation)

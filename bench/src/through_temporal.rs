@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Instant};
 
 use notekeeper_domain::NoteName;
-use notekeeper_store::{Expected, Store};
+use notekeeper_store::{Expected, Store, WriteRequest};
 use serde::{Deserialize, Serialize};
 use temporalio_client::{WorkflowGetResultOptions, WorkflowStartOptions};
 
@@ -218,7 +218,12 @@ pub(crate) async fn reset(store: &dyn Store, load: &Load) -> anyhow::Result<()> 
         let scope = row_scope(&load.namespace, row).resolve()?;
         let text = Counted::default().text();
         store
-            .write(&scope, &NoteName::main(), &text, &Expected::Any, None)
+            .write(
+                &scope,
+                &NoteName::main(),
+                &WriteRequest::new(&text, &Expected::Any),
+                None,
+            )
             .await?;
     }
     Ok(())

@@ -13,7 +13,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use notekeeper_activities::{Notebook, NotebookActivities, Stores};
 use notekeeper_contract::WriteMemoryInput;
 use notekeeper_domain::{Fingerprint, NoteName, Operation, OperationId, Scope};
-use notekeeper_store::{Expected, NoteStore as _, Store};
+use notekeeper_store::{Expected, NoteStore as _, Store, WriteRequest};
 use notekeeper_workflows::AgentInput;
 use serde_json::{Value, json};
 use temporalio_client::{
@@ -732,7 +732,12 @@ async fn use_elsewhere(bed: &Bed, call: &WriteMemoryInput) {
     let scope = Scope::parse(SCOPE).expect("scope");
     let name = NoteName::parse("MEMORY.md").expect("name");
     bed.store
-        .write(&scope, &name, "elsewhere", &Expected::Any, Some(&operation))
+        .write(
+            &scope,
+            &name,
+            &WriteRequest::new("elsewhere", &Expected::Any),
+            Some(&operation),
+        )
         .await
         .expect("write");
 }

@@ -8,7 +8,7 @@ use std::{
 use notekeeper::data_converter;
 use notekeeper_contract::ChatMessage;
 use notekeeper_domain::{NoteName, Scope};
-use notekeeper_store::{Expected, NoteStore as _, PostgresOptions, PostgresStore};
+use notekeeper_store::{Expected, NoteStore as _, PostgresOptions, PostgresStore, WriteRequest};
 use notekeeper_workflows::{
     ActivityQueue, AgentInput, AgentOutput, AgentState, AgentWorkflow, Reply, SendMessage,
 };
@@ -165,7 +165,12 @@ impl Bed {
         let scope = Scope::parse(scope).expect("scope");
         let name = NoteName::parse(name).expect("name");
         self.store
-            .write(&scope, &name, content, &Expected::Any, None)
+            .write(
+                &scope,
+                &name,
+                &WriteRequest::new(content, &Expected::Any),
+                None,
+            )
             .await
             .expect("write");
     }

@@ -9,7 +9,7 @@ use notekeeper_contract::DEFAULT_STORE;
 use notekeeper_domain::{NoteName, Scope};
 use notekeeper_store::{
     Expected, InMemoryStore, MutationError, PostgresOptions, PostgresStore, SqliteOptions,
-    SqliteStore, Store, StoreError,
+    SqliteStore, Store, StoreError, WriteRequest,
 };
 use serde_json::Value;
 use sqlx::{
@@ -85,7 +85,7 @@ impl Bench {
         let name = NoteName::main();
         for _ in 0..WARM_UP_WRITES {
             self.store
-                .write(&scope, &name, "", &Expected::Any, None)
+                .write(&scope, &name, &WriteRequest::new("", &Expected::Any), None)
                 .await?;
         }
         self.store
@@ -117,7 +117,12 @@ impl Bench {
             .ok_or_else(|| Stop::NotUnderstood(format!("`{path}` names no note of a scope")))?;
         match self
             .store
-            .write(&scope, &name, text, &Expected::Absent, None)
+            .write(
+                &scope,
+                &name,
+                &WriteRequest::new(text, &Expected::Absent),
+                None,
+            )
             .await
         {
             Ok(_) => Ok(()),

@@ -84,7 +84,10 @@ impl ModelRequests {
                 let store = self.stores.get(&store)?;
                 let scope = scope.resolve()?;
                 check_digest(index, &digest)?;
-                let text = match store.snapshot(&scope, &digest).await {
+                let Some(snapshots) = store.snapshots() else {
+                    return Err(missing(index, "is in a store that keeps none"));
+                };
+                let text = match snapshots.snapshot(&scope, &digest).await {
                     Ok(Some(text)) if snapshot_digest(&text) == digest => text,
                     Ok(Some(_)) => return Err(missing(index, "is kept with another text")),
                     Ok(None) => return Err(missing(index, "is not kept any more")),

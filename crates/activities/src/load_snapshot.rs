@@ -22,7 +22,7 @@ impl Notebook {
     /// Renders the block of each memory, in the order of the requests.
     ///
     /// A block whose digest the caller holds is `unchanged`. One that is delivered by reference is
-    /// kept in its store before the answer says so. A store that fails for good is the answer
+    /// kept in its store before the answer says so; a store that keeps none has it delivered inline. A store that fails for good is the answer
     /// `error` of its memory and leaves the others alone.
     ///
     /// # Errors
@@ -160,13 +160,14 @@ impl Memory<'_> {
         if unchanged {
             return Ok(SnapshotAnswer::Unchanged { digest });
         }
-        let text = match self.request.delivery {
-            Delivery::Inline => Some(text),
-            Delivery::Reference => {
-                let kept = self.store.keep_snapshot(&self.scope, &digest, &text).await;
+        let text = match (self.request.delivery, self.store.snapshots()) {
+            (Delivery::Reference, Some(snapshots)) => {
+                let kept = snapshots.keep_snapshot(&self.scope, &digest, &text).await;
                 kept.map_err(|error| Failure::of_store(error, "lower `max_tokens`"))?;
                 None
             }
+            // A store that keeps no texts can't answer for a reference later.
+            (Delivery::Inline, _) | (Delivery::Reference, None) => Some(text),
         };
         Ok(SnapshotAnswer::Block {
             digest,

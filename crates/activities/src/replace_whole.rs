@@ -3,7 +3,7 @@
 
 use notekeeper_contract::{OperationRef, Outcome, ScopeRef, WrittenMemory};
 use notekeeper_domain::{Fingerprint, NoteName, Operation, OperationId, Refusal, Scope, is_blank};
-use notekeeper_store::{Expected, Receipt, Store};
+use notekeeper_store::{Expected, Receipt, Store, WriteRequest};
 use tracing::{Instrument as _, field::Empty};
 
 use crate::{
@@ -117,6 +117,11 @@ async fn commit(
         }
     }
     Ok(store
-        .write(scope, name, content, expected, Some(operation))
+        .write(
+            scope,
+            name,
+            &WriteRequest::new(content, expected),
+            Some(operation),
+        )
         .await?)
 }

@@ -50,6 +50,7 @@ impl Notebook {
             edit: &edit,
             note_chars_max,
             expected,
+            metadata: None,
         };
 
         let span = operation_span!("memory.write", store, scope, memory.replayed = Empty);

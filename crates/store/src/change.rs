@@ -2,7 +2,7 @@
 
 use notekeeper_domain::Edit;
 
-use crate::{MutationError, ReceiptStatus, counts::bounded, values::check_content};
+use crate::{MutationError, ReceiptStatus, WriteRequest, counts::bounded, values::check_content};
 
 /// How the new text of a note comes about.
 #[derive(Debug, Clone, Copy)]
@@ -13,7 +13,7 @@ pub(crate) enum Change<'a> {
         note_chars_max: usize,
     },
     /// Whatever the current one is.
-    Whole(&'a str),
+    Whole(&'a WriteRequest<'a>),
 }
 
 /// What to write.
@@ -54,9 +54,9 @@ impl Change<'_> {
                     status: applied.status.into(),
                 }
             }
-            Self::Whole(content) => NewText {
-                text: (*content).to_owned(),
-                status: ReceiptStatus::of_whole_write(current.is_some()),
+            Self::Whole(request) => NewText {
+                text: request.content.to_owned(),
+                status: request.receipt_status(current.is_some()),
             },
         };
         // An edit can make a text that neither the note nor the edit was.

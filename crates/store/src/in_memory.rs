@@ -9,12 +9,12 @@ use std::{
 use async_trait::async_trait;
 use notekeeper_domain::{
     MainNote, MainPart, NoteName, Notebook, Operation, OperationId, Refusal, Scan, Scope,
-    SearchAnswer, SearchLimits, SearchQuery, Version, char_prefix, char_suffix,
+    SearchAnswer, SearchLimits, SearchQuery, Version, WriteMetadata, char_prefix, char_suffix,
 };
 
 use crate::{
-    EditRequest, Expected, ListedNote, Listing, MutationError, Names, NoteIndex, NotePart,
-    NoteStore, NotebookBounds, Receipt, ReceiptStatus, SnapshotStore, StoreError,
+    EditRequest, Expected, ListedNote, Listing, MutationError, Names, NotePart, NoteStore,
+    NotebookBounds, Receipt, ReceiptStatus, SnapshotStore, Store, StoreError, WriteRequest,
     values::{check_content, check_digest, check_edit, check_operation},
 };
 
@@ -52,6 +52,7 @@ struct Note {
     content: String,
     version: Version,
     operation_id: Option<OperationId>,
+    metadata: Option<WriteMetadata>,
 }
 
 impl InMemoryStore {
@@ -69,6 +70,7 @@ impl InMemoryStore {
         name: &NoteName,
         expected: &Expected,
         operation: Option<&Operation>,
+        metadata: Option<&WriteMetadata>,
         change: impl FnOnce(Option<&str>) -> Result<(Option<String>, ReceiptStatus), Refusal>,
     ) -> Result<Receipt, MutationError> {
         if let Some(operation) = operation {
@@ -111,6 +113,7 @@ impl InMemoryStore {
                         content,
                         version,
                         operation_id,
+                        metadata: metadata.cloned(),
                     },
                 );
             }
@@ -173,6 +176,7 @@ impl NoteStore for InMemoryStore {
                 truncated,
                 version: note.version.clone(),
                 operation_id: note.operation_id.as_ref().map(|id| id.as_str().to_owned()),
+                metadata: note.metadata.clone(),
             }
         }))
     }
@@ -185,27 +189,42 @@ impl NoteStore for InMemoryStore {
         operation: &Operation,
     ) -> Result<Receipt, MutationError> {
         check_edit(request.edit)?;
-        self.mutate(scope, name, &request.expected, Some(operation), |current| {
-            let applied = request.edit.apply(current, request.note_chars_max)?;
-            Ok((Some(applied.text), applied.status.into()))
-        })
+        let (expected, metadata) = (&request.expected, request.metadata);
+        self.mutate(
+            scope,
+            name,
+            expected,
+            Some(operation),
+            metadata,
+            |current| {
+                let applied = request.edit.apply(current, request.note_chars_max)?;
+                Ok((Some(applied.text), applied.status.into()))
+            },
+        )
     }
 
     async fn write(
         &self,
         scope: &Scope,
         name: &NoteName,
-        content: &str,
-        expected: &Expected,
+        request: &WriteRequest<'_>,
         operation: Option<&Operation>,
     ) -> Result<Receipt, MutationError> {
-        check_content("content", content)?;
-        self.mutate(scope, name, expected, operation, |current| {
-            Ok((
-                Some(content.to_owned()),
-                ReceiptStatus::of_whole_write(current.is_some()),
-            ))
-        })
+        check_content("content", request.content)?;
+        let metadata = request.metadata;
+        self.mutate(
+            scope,
+            name,
+            request.expected,
+            operation,
+            metadata,
+            |current| {
+                Ok((
+                    Some(request.content.to_owned()),
+                    request.receipt_status(current.is_some()),
+                ))
+            },
+        )
     }
 
     async fn delete(
@@ -215,7 +234,7 @@ impl NoteStore for InMemoryStore {
         expected: &Expected,
         operation: Option<&Operation>,
     ) -> Result<Receipt, MutationError> {
-        self.mutate(scope, name, expected, operation, |current| {
+        self.mutate(scope, name, expected, operation, None, |current| {
             Ok((None, ReceiptStatus::of_deletion(current.is_some())))
         })
     }
@@ -231,10 +250,7 @@ impl NoteStore for InMemoryStore {
             .get(scope)
             .map_or(Ok(None), |in_scope| in_scope.receipt(operation))
     }
-}
 
-#[async_trait]
-impl NoteIndex for InMemoryStore {
     async fn names(&self, scope: &Scope, names_max: usize) -> Result<Names, StoreError> {
         let state = self.lock();
         let Some(in_scope) = state.scopes.get(scope) else {
@@ -319,6 +335,16 @@ impl NoteIndex for InMemoryStore {
             scan.add(name.as_str(), &note.content);
         }
         Ok(scan.finish(scanned, incomplete))
+    }
+
+    fn keeps_metadata(&self) -> bool {
+        true
+    }
+}
+
+impl Store for InMemoryStore {
+    fn snapshots(&self) -> Option<&dyn SnapshotStore> {
+        Some(self)
     }
 }
 

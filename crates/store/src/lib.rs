@@ -14,7 +14,7 @@
 //! let scope = Scope::resolve("acme/support", "main")?;
 //! let name = NoteName::main();
 //! let edit = Edit::new("The customer prefers e-mail.".to_owned(), None)?;
-//! let request = EditRequest { edit: &edit, note_chars_max: 65_536, expected: Expected::Any };
+//! let request = EditRequest { edit: &edit, note_chars_max: 65_536, expected: Expected::Any, metadata: None };
 //! let operation = Operation {
 //!     id: OperationId::parse("run-7/step-3/call-1")?,
 //!     fingerprint: Fingerprint::of_write(&scope, &name, "The customer prefers e-mail.", None),
@@ -32,29 +32,38 @@
 mod change;
 mod counts;
 mod error;
+mod fallback;
 mod in_memory;
 mod kept_receipt;
 mod notes;
+mod optimistic;
 mod postgres;
+mod receipt;
+mod request;
 mod snapshots;
 mod sqlite;
 mod values;
+mod view;
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
 
 pub use error::{MutationError, StoreError};
 pub use in_memory::InMemoryStore;
-pub use notes::{
-    EditRequest, Expected, ListedNote, Listing, Names, NoteIndex, NotePart, NoteStore,
-    NotebookBounds, Receipt, ReceiptStatus,
-};
+pub use notes::{NoteStore, TailRead};
 pub use postgres::{MigrationReport, PostgresOptions, PostgresStore};
+pub use receipt::{Receipt, ReceiptStatus};
+pub use request::{EditRequest, Expected, WriteRequest};
 pub use snapshots::SnapshotStore;
 pub use sqlite::{SqliteOptions, SqliteStore};
 pub use values::{CONTENT_BYTES_MAX, DIGEST_BYTES_MAX};
+pub use view::{ListedNote, Listing, Names, NotePart, NotebookBounds};
 
-/// All that a notebook needs of its store.
-pub trait Store: NoteStore + NoteIndex + SnapshotStore {}
-
-impl<S: NoteStore + NoteIndex + SnapshotStore> Store for S {}
+/// All that a worker asks of a store.
+pub trait Store: NoteStore {
+    /// Where the store keeps the texts of snapshots; `None` where it doesn't, so that blocks can't
+    /// be delivered by reference and come inline instead.
+    fn snapshots(&self) -> Option<&dyn SnapshotStore> {
+        None
+    }
+}

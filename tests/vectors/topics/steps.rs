@@ -3,7 +3,7 @@
 use notekeeper_domain::{
     Fingerprint, InvalidOperation, NoteName, Operation, OperationId, Scope, Version,
 };
-use notekeeper_store::{Expected, MutationError, Receipt, StoreError};
+use notekeeper_store::{Expected, MutationError, Receipt, StoreError, WriteRequest};
 use serde_json::{Value, json};
 
 use super::{names::listed, script::Labels};
@@ -88,7 +88,12 @@ impl Run<'_> {
         let result = match content {
             Some(content) => {
                 store
-                    .write(&scope, &name, content, &expected, operation)
+                    .write(
+                        &scope,
+                        &name,
+                        &WriteRequest::new(content, &expected),
+                        operation,
+                    )
                     .await
             }
             None => store.delete(&scope, &name, &expected, operation).await,
@@ -205,7 +210,12 @@ impl Run<'_> {
             let content = number.to_string();
             let store = &self.bench.store;
             let written = store
-                .write(&scope, &name, &content, &expected, Some(&operation))
+                .write(
+                    &scope,
+                    &name,
+                    &WriteRequest::new(&content, &expected),
+                    Some(&operation),
+                )
                 .await?;
             expected = written.version.map_or(Expected::Absent, Expected::Version);
         }
@@ -253,7 +263,7 @@ pub(crate) async fn versions(case: &Case, bench: &Bench) -> Answer {
                     current.map_or(Expected::Absent, |part| Expected::Version(part.version));
                 bench
                     .store
-                    .write(&scope, &name, content, &expected, None)
+                    .write(&scope, &name, &WriteRequest::new(content, &expected), None)
                     .await?
                     .version
             }
@@ -277,7 +287,12 @@ pub(crate) async fn versions(case: &Case, bench: &Bench) -> Answer {
                 let expected = Expected::Version(Version::new("bad"));
                 let result = bench
                     .store
-                    .write(&scope, &name(note)?, "", &expected, None)
+                    .write(
+                        &scope,
+                        &name(note)?,
+                        &WriteRequest::new("", &expected),
+                        None,
+                    )
                     .await;
                 if !matches!(result, Err(MutationError::VersionConflict)) {
                     return Err(Stop::Broken(anyhow::anyhow!("no conflict: {result:?}")));

@@ -101,15 +101,16 @@ impl Memory {
     }
 
     fn block(&self, held: &Held) -> Result<MemoryBlock, String> {
-        match self.settings().delivery.unwrap_or_default() {
-            Delivery::Inline => match &held.text {
-                Some(text) => Ok(MemoryBlock::Inline {
-                    scope: self.scope_ref(),
-                    text: text.clone(),
-                }),
-                None => Err("snapshot asked for inline came without its text".to_owned()),
-            },
-            Delivery::Reference => Ok(MemoryBlock::Reference {
+        match (&held.text, self.settings().delivery.unwrap_or_default()) {
+            // Also where a reference was asked for: not every store keeps texts.
+            (Some(text), _) => Ok(MemoryBlock::Inline {
+                scope: self.scope_ref(),
+                text: text.clone(),
+            }),
+            (None, Delivery::Inline) => {
+                Err("snapshot asked for inline came without its text".to_owned())
+            }
+            (None, Delivery::Reference) => Ok(MemoryBlock::Reference {
                 store: self.settings().store.clone(),
                 scope: self.scope_ref(),
                 digest: held.digest.clone(),

@@ -9,8 +9,8 @@ use notekeeper_domain::{
     NoteName, Notebook as NotebookView, Operation, Scope, SearchAnswer, SearchLimits, SearchQuery,
 };
 use notekeeper_store::{
-    EditRequest, Expected, InMemoryStore, Listing, MutationError, Names, NoteIndex, NotePart,
-    NoteStore, NotebookBounds, Receipt, SnapshotStore, Store, StoreError,
+    EditRequest, Expected, InMemoryStore, Listing, MutationError, Names, NotePart, NoteStore,
+    NotebookBounds, Receipt, SnapshotStore, Store, StoreError, WriteRequest,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -82,14 +82,11 @@ impl NoteStore for Watched {
         &self,
         scope: &Scope,
         name: &NoteName,
-        content: &str,
-        expected: &Expected,
+        request: &WriteRequest<'_>,
         operation: Option<&Operation>,
     ) -> Result<Receipt, MutationError> {
         self.call("write")?;
-        self.inner
-            .write(scope, name, content, expected, operation)
-            .await
+        self.inner.write(scope, name, request, operation).await
     }
 
     async fn delete(
@@ -111,10 +108,7 @@ impl NoteStore for Watched {
         self.call("receipt")?;
         self.inner.receipt(scope, operation).await
     }
-}
 
-#[async_trait]
-impl NoteIndex for Watched {
     async fn names(&self, scope: &Scope, names_max: usize) -> Result<Names, StoreError> {
         self.ask("names")?;
         self.inner.names(scope, names_max).await
@@ -142,6 +136,16 @@ impl NoteIndex for Watched {
     ) -> Result<SearchAnswer, StoreError> {
         self.ask("search")?;
         self.inner.search(scope, query, limits).await
+    }
+
+    fn keeps_metadata(&self) -> bool {
+        self.inner.keeps_metadata()
+    }
+}
+
+impl Store for Watched {
+    fn snapshots(&self) -> Option<&dyn SnapshotStore> {
+        Some(self)
     }
 }
 
@@ -189,10 +193,8 @@ impl Bench {
     pub(crate) async fn put(&self, name: &str, content: &str) {
         let name = NoteName::parse(name).unwrap();
         let scope = scope();
-        let put = self
-            .store
-            .inner
-            .write(&scope, &name, content, &Expected::Any, None);
+        let request = WriteRequest::new(content, &Expected::Any);
+        let put = self.store.inner.write(&scope, &name, &request, None);
         put.await.unwrap();
     }
 

@@ -55,7 +55,8 @@ pub enum Delivery {
     /// The text stands in the result.
     #[default]
     Inline,
-    /// The text is kept in the store under scope and digest; the result has the digest only.
+    /// The text is kept in the store under scope and digest; the result has the digest only. Of a
+    /// store that keeps no texts the result has the text all the same.
     Reference,
 }
 

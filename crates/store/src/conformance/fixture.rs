@@ -4,7 +4,7 @@ use notekeeper_domain::{
     Edit, Fingerprint, NoteName, Operation, OperationId, Refusal, Scope, Version,
 };
 
-use crate::{EditRequest, Expected, MutationError, NotePart, Receipt, Store};
+use crate::{EditRequest, Expected, MutationError, NotePart, Receipt, Store, WriteRequest};
 
 /// More characters than any note of the suite has, save where the bound is what is tested.
 pub(super) const CHARS_MAX: usize = 1_000;
@@ -51,7 +51,12 @@ impl<S: Store> Notebook<'_, S> {
         operation: Option<&Operation>,
     ) -> Result<Receipt, MutationError> {
         self.store
-            .write(&self.scope, &name(file), content, &expected, operation)
+            .write(
+                &self.scope,
+                &name(file),
+                &WriteRequest::new(content, &expected),
+                operation,
+            )
             .await
     }
 
@@ -88,6 +93,7 @@ impl<S: Store> Notebook<'_, S> {
             edit,
             note_chars_max,
             expected,
+            metadata: None,
         };
         self.store
             .edit(&self.scope, &name(file), &request, operation)

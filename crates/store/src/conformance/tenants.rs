@@ -11,7 +11,7 @@ pub(super) async fn exercise<S: Store>(store: &S) {
 }
 
 /// Scopes that a pattern, a prefix, a case rule or a separator could take for each other.
-const LOOK_ALIKES: [&str; 12] = [
+pub(super) const LOOK_ALIKES: [&str; 12] = [
     "john-doe/main",
     "john_doe/main",
     "john.doe/main",
@@ -35,10 +35,6 @@ async fn look_alike_scopes_are_apart<S: Store>(store: &S) {
             .await;
         assert!(!first.expect("edit").replayed);
         notebook.put("extra.md", &secret).await;
-        store
-            .keep_snapshot(&notebook.scope, "digest", &secret)
-            .await
-            .expect("keep");
     }
     for notebook in &notebooks {
         assert_sees_only_its_own(notebook).await;
@@ -96,8 +92,6 @@ async fn assert_sees_only_its_own<S: Store>(notebook: &Notebook<'_, S>) {
             .iter()
             .all(|found| found.snippet.trim_end() == secret)
     );
-    let kept = store.snapshot(scope, "digest").await.expect("snapshot");
-    assert_eq!(kept.as_ref(), Some(&secret));
 }
 
 async fn the_longest_scope_works<S: Store>(store: &S) {
@@ -112,14 +106,4 @@ async fn the_longest_scope_works<S: Store>(store: &S) {
         .await
         .expect("edit");
     assert_eq!(notebook.text(&file).await.as_deref(), Some("x\n"));
-    let digest = "d".repeat(crate::DIGEST_BYTES_MAX);
-    store
-        .keep_snapshot(&notebook.scope, &digest, "x")
-        .await
-        .expect("keep");
-    let kept = store
-        .snapshot(&notebook.scope, &digest)
-        .await
-        .expect("snapshot");
-    assert_eq!(kept.as_deref(), Some("x"));
 }

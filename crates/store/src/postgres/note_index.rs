@@ -1,19 +1,11 @@
 //! Many notes: names, and the view for snapshots.
 
-use async_trait::async_trait;
-use notekeeper_domain::{
-    MAIN_NOTE, MainNote, MainPart, Notebook, Scope, SearchAnswer, SearchLimits, SearchQuery,
-};
+use notekeeper_domain::{MAIN_NOTE, MainNote, MainPart, Notebook, Scope};
 use sqlx::{PgConnection, Row};
 
-use super::{
-    attempts::{Repeatable, attempted},
-    fault::Fault,
-    search::search,
-    store::PostgresStore,
-};
+use super::fault::Fault;
 use crate::{
-    Listing, Names, NoteIndex, NotebookBounds, StoreError,
+    Listing, Names, NotebookBounds,
     counts::{bounded, limit},
 };
 
@@ -21,43 +13,7 @@ const LIST_NAMES: &str = include_str!("sql/list_names.sql");
 const LIST_NOTES: &str = include_str!("sql/list_notes.sql");
 const READ_NOTEBOOK: &str = include_str!("sql/read_notebook.sql");
 
-#[async_trait]
-impl NoteIndex for PostgresStore {
-    async fn names(&self, scope: &Scope, names_max: usize) -> Result<Names, StoreError> {
-        attempted!(self, Repeatable::Always, |connection| names(
-            connection, scope, names_max
-        ))
-    }
-
-    async fn list(&self, scope: &Scope, notes_max: usize) -> Result<Listing, StoreError> {
-        attempted!(self, Repeatable::Always, |connection| list(
-            connection, scope, notes_max
-        ))
-    }
-
-    async fn notebook(
-        &self,
-        scope: &Scope,
-        bounds: NotebookBounds,
-    ) -> Result<Notebook, StoreError> {
-        attempted!(self, Repeatable::Always, |connection| notebook(
-            connection, scope, bounds
-        ))
-    }
-
-    async fn search(
-        &self,
-        scope: &Scope,
-        query: &SearchQuery,
-        limits: &SearchLimits,
-    ) -> Result<SearchAnswer, StoreError> {
-        attempted!(self, Repeatable::Always, |connection| search(
-            connection, scope, query, limits
-        ))
-    }
-}
-
-async fn names(
+pub(super) async fn names(
     connection: &mut PgConnection,
     scope: &Scope,
     names_max: usize,
@@ -70,7 +26,7 @@ async fn names(
     Ok(Names::of_listed(names, names_max))
 }
 
-async fn list(
+pub(super) async fn list(
     connection: &mut PgConnection,
     scope: &Scope,
     notes_max: usize,
@@ -83,7 +39,7 @@ async fn list(
     Ok(Listing::of_rows(rows, notes_max))
 }
 
-async fn notebook(
+pub(super) async fn notebook(
     connection: &mut PgConnection,
     scope: &Scope,
     bounds: NotebookBounds,

@@ -1,19 +1,24 @@
-//! Single notes.
+//! The notes of the store.
 
 use async_trait::async_trait;
-use notekeeper_domain::{NoteName, Operation, Scope};
+use notekeeper_domain::{
+    NoteName, Notebook, Operation, Scope, SearchAnswer, SearchLimits, SearchQuery,
+};
 use sqlx::{PgConnection, Row};
 
 use super::{
     attempts::{Repeatable, attempted},
     delete::Deletion,
     fault::Fault,
+    note_index::{list, names, notebook},
     put::Put,
     receipt::find_receipt,
+    search::search,
     store::PostgresStore,
 };
 use crate::{
-    EditRequest, Expected, MutationError, NotePart, NoteStore, Receipt, StoreError,
+    EditRequest, Expected, Listing, MutationError, Names, NotePart, NoteStore, NotebookBounds,
+    Receipt, SnapshotStore, Store, StoreError, WriteRequest,
     change::Change,
     counts::{bounded, token},
     values::{check_content, check_edit, check_operation},
@@ -64,17 +69,16 @@ impl NoteStore for PostgresStore {
         &self,
         scope: &Scope,
         name: &NoteName,
-        content: &str,
-        expected: &Expected,
+        request: &WriteRequest<'_>,
         operation: Option<&Operation>,
     ) -> Result<Receipt, MutationError> {
-        check_content("content", content)?;
+        check_content("content", request.content)?;
         operation.map_or(Ok(()), check_operation)?;
         let put = Put {
             scope,
             name,
-            change: Change::Whole(content),
-            expected,
+            change: Change::Whole(request),
+            expected: request.expected,
             operation,
         };
         attempted!(self, repeatable(operation), |connection| put
@@ -112,6 +116,45 @@ impl NoteStore for PostgresStore {
         ))?;
         found.transpose()
     }
+
+    async fn names(&self, scope: &Scope, names_max: usize) -> Result<Names, StoreError> {
+        attempted!(self, Repeatable::Always, |connection| names(
+            connection, scope, names_max
+        ))
+    }
+
+    async fn list(&self, scope: &Scope, notes_max: usize) -> Result<Listing, StoreError> {
+        attempted!(self, Repeatable::Always, |connection| list(
+            connection, scope, notes_max
+        ))
+    }
+
+    async fn notebook(
+        &self,
+        scope: &Scope,
+        bounds: NotebookBounds,
+    ) -> Result<Notebook, StoreError> {
+        attempted!(self, Repeatable::Always, |connection| notebook(
+            connection, scope, bounds
+        ))
+    }
+
+    async fn search(
+        &self,
+        scope: &Scope,
+        query: &SearchQuery,
+        limits: &SearchLimits,
+    ) -> Result<SearchAnswer, StoreError> {
+        attempted!(self, Repeatable::Always, |connection| search(
+            connection, scope, query, limits
+        ))
+    }
+}
+
+impl Store for PostgresStore {
+    fn snapshots(&self) -> Option<&dyn SnapshotStore> {
+        Some(self)
+    }
 }
 
 fn repeatable(operation: Option<&Operation>) -> Repeatable {
@@ -139,5 +182,6 @@ async fn read(
         truncated: row.try_get("truncated")?,
         version: token(row.try_get("version")?),
         operation_id: row.try_get("operation_id")?,
+        metadata: None,
     }))
 }

@@ -1,14 +1,11 @@
 //! Many notes: names, and the view for snapshots.
 
-use async_trait::async_trait;
-use notekeeper_domain::{
-    MAIN_NOTE, MainNote, MainPart, Notebook, Scope, SearchAnswer, SearchLimits, SearchQuery,
-};
+use notekeeper_domain::{MAIN_NOTE, MainNote, MainPart, Notebook, Scope};
 use sqlx::Row as _;
 
-use super::{attempts::attempted, fault::Fault, search::search, store::SqliteStore};
+use super::{fault::Fault, store::SqliteStore};
 use crate::{
-    Listing, Names, NoteIndex, NotebookBounds, StoreError,
+    Listing, Names, NotebookBounds,
     counts::{bounded, limit},
 };
 
@@ -16,35 +13,11 @@ const LIST_NAMES: &str = include_str!("sql/list_names.sql");
 const LIST_NOTES: &str = include_str!("sql/list_notes.sql");
 const READ_NOTEBOOK: &str = include_str!("sql/read_notebook.sql");
 
-#[async_trait]
-impl NoteIndex for SqliteStore {
-    async fn names(&self, scope: &Scope, names_max: usize) -> Result<Names, StoreError> {
-        attempted(self, |_| names(self, scope, names_max)).await
-    }
-
-    async fn list(&self, scope: &Scope, notes_max: usize) -> Result<Listing, StoreError> {
-        attempted(self, |_| list(self, scope, notes_max)).await
-    }
-
-    async fn notebook(
-        &self,
-        scope: &Scope,
-        bounds: NotebookBounds,
-    ) -> Result<Notebook, StoreError> {
-        attempted(self, |_| notebook(self, scope, bounds)).await
-    }
-
-    async fn search(
-        &self,
-        scope: &Scope,
-        query: &SearchQuery,
-        limits: &SearchLimits,
-    ) -> Result<SearchAnswer, StoreError> {
-        attempted(self, |_| search(self, scope, query, limits)).await
-    }
-}
-
-async fn names(store: &SqliteStore, scope: &Scope, names_max: usize) -> Result<Names, Fault> {
+pub(super) async fn names(
+    store: &SqliteStore,
+    scope: &Scope,
+    names_max: usize,
+) -> Result<Names, Fault> {
     let names = sqlx::query_scalar(LIST_NAMES)
         .bind(scope.as_str())
         .bind(limit(names_max.saturating_add(1)))
@@ -53,7 +26,11 @@ async fn names(store: &SqliteStore, scope: &Scope, names_max: usize) -> Result<N
     Ok(Names::of_listed(names, names_max))
 }
 
-async fn list(store: &SqliteStore, scope: &Scope, notes_max: usize) -> Result<Listing, Fault> {
+pub(super) async fn list(
+    store: &SqliteStore,
+    scope: &Scope,
+    notes_max: usize,
+) -> Result<Listing, Fault> {
     let rows = sqlx::query_as(LIST_NOTES)
         .bind(scope.as_str())
         .bind(limit(notes_max.saturating_add(1)))
@@ -62,7 +39,7 @@ async fn list(store: &SqliteStore, scope: &Scope, notes_max: usize) -> Result<Li
     Ok(Listing::of_rows(rows, notes_max))
 }
 
-async fn notebook(
+pub(super) async fn notebook(
     store: &SqliteStore,
     scope: &Scope,
     bounds: NotebookBounds,

@@ -1,15 +1,24 @@
-//! Single notes.
+//! The notes of the store.
 
 use async_trait::async_trait;
-use notekeeper_domain::{NoteName, Operation, Scope};
+use notekeeper_domain::{
+    NoteName, Notebook, Operation, Scope, SearchAnswer, SearchLimits, SearchQuery,
+};
 use sqlx::Row as _;
 
 use super::{
-    attempts::attempted, delete::Deletion, fault::Fault, put::Put, receipt::find_receipt,
+    attempts::attempted,
+    delete::Deletion,
+    fault::Fault,
+    note_index::{list, names, notebook},
+    put::Put,
+    receipt::find_receipt,
+    search::search,
     store::SqliteStore,
 };
 use crate::{
-    EditRequest, Expected, MutationError, NotePart, NoteStore, Receipt, StoreError,
+    EditRequest, Expected, Listing, MutationError, Names, NotePart, NoteStore, NotebookBounds,
+    Receipt, SnapshotStore, Store, StoreError, WriteRequest,
     change::Change,
     counts::{bounded, token},
     kept_receipt::Outcome,
@@ -59,17 +68,16 @@ impl NoteStore for SqliteStore {
         &self,
         scope: &Scope,
         name: &NoteName,
-        content: &str,
-        expected: &Expected,
+        request: &WriteRequest<'_>,
         operation: Option<&Operation>,
     ) -> Result<Receipt, MutationError> {
-        check_content("content", content)?;
+        check_content("content", request.content)?;
         operation.map_or(Ok(()), check_operation)?;
         let put = Put {
             scope,
             name,
-            change: Change::Whole(content),
-            expected,
+            change: Change::Whole(request),
+            expected: request.expected,
             operation,
         };
         self.mutate(&put).await?
@@ -101,6 +109,37 @@ impl NoteStore for SqliteStore {
         let found = attempted(self, |_| receipt(self, scope, operation)).await?;
         found.transpose()
     }
+
+    async fn names(&self, scope: &Scope, names_max: usize) -> Result<Names, StoreError> {
+        attempted(self, |_| names(self, scope, names_max)).await
+    }
+
+    async fn list(&self, scope: &Scope, notes_max: usize) -> Result<Listing, StoreError> {
+        attempted(self, |_| list(self, scope, notes_max)).await
+    }
+
+    async fn notebook(
+        &self,
+        scope: &Scope,
+        bounds: NotebookBounds,
+    ) -> Result<Notebook, StoreError> {
+        attempted(self, |_| notebook(self, scope, bounds)).await
+    }
+
+    async fn search(
+        &self,
+        scope: &Scope,
+        query: &SearchQuery,
+        limits: &SearchLimits,
+    ) -> Result<SearchAnswer, StoreError> {
+        attempted(self, |_| search(self, scope, query, limits)).await
+    }
+}
+
+impl Store for SqliteStore {
+    fn snapshots(&self) -> Option<&dyn SnapshotStore> {
+        Some(self)
+    }
 }
 
 async fn read(
@@ -121,6 +160,7 @@ async fn read(
         truncated: row.try_get("truncated")?,
         version: token(row.try_get("version")?),
         operation_id: row.try_get("operation_id")?,
+        metadata: None,
     }))
 }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use futures::future::join_all;
-use notekeeper_store::{Expected, MutationError, NoteStore as _, ReceiptStatus};
+use notekeeper_store::{Expected, MutationError, NoteStore as _, ReceiptStatus, WriteRequest};
 use rand::{SeedableRng, rngs::StdRng};
 
 use crate::{
@@ -94,7 +94,12 @@ async fn twenty_creators_of_one_note_from_two_processes_make_one_note() {
             let write = operation(&format!("w{id}"), "f");
             let (scope, file) = (scope("race/main"), name("whole.md"));
             let written = store
-                .write(&scope, &file, &id, &Expected::Absent, Some(&write))
+                .write(
+                    &scope,
+                    &file,
+                    &WriteRequest::new(&id, &Expected::Absent),
+                    Some(&write),
+                )
                 .await;
             (appended.expect("edit"), written)
         })

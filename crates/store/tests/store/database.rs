@@ -155,6 +155,7 @@ pub(crate) async fn append(
         edit: &edit,
         note_chars_max: CHARS_MAX,
         expected: Expected::Any,
+        metadata: None,
     };
     store.edit(scope, &name(file), &request, operation).await
 }

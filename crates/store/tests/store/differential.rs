@@ -10,8 +10,8 @@ use notekeeper_domain::{
     Edit, MAIN_NOTE, Notebook, Operation, Scope, SearchLimits, SearchQuery, Version,
 };
 use notekeeper_store::{
-    EditRequest, Expected, InMemoryStore, MutationError, NoteIndex, NoteStore, NotebookBounds,
-    Receipt, SnapshotStore, Store, StoreError,
+    EditRequest, Expected, InMemoryStore, MutationError, NoteStore, NotebookBounds, Receipt,
+    SnapshotStore, Store, StoreError, WriteRequest,
 };
 use rand::{Rng, SeedableRng, rngs::StdRng, seq::IndexedRandom};
 
@@ -223,6 +223,7 @@ impl Comparison {
             edit: &edit,
             note_chars_max,
             expected,
+            metadata: None,
         };
         let right = request(expected.clone());
         let right = self.specification.edit(&scope, &file, &right, &operation);
@@ -243,14 +244,24 @@ impl Comparison {
         let operation = operation.as_ref();
         let right = self
             .specification
-            .write(&scope, &file, &content, &expected, operation)
+            .write(
+                &scope,
+                &file,
+                &WriteRequest::new(&content, &expected),
+                operation,
+            )
             .await;
         self.learn(&right);
         for subject in &mut self.subjects {
             let expected = subject.expected(&expected);
             let found = subject
                 .store
-                .write(&scope, &file, &content, &expected, operation)
+                .write(
+                    &scope,
+                    &file,
+                    &WriteRequest::new(&content, &expected),
+                    operation,
+                )
                 .await;
             subject.assert_same_receipt(found, &right);
         }
@@ -363,17 +374,15 @@ impl Comparison {
             let right = self.specification.keep_snapshot(&scope, &digest, &text);
             let right = right.await;
             for subject in &self.subjects {
-                let found = subject.store.keep_snapshot(&scope, &digest, &text).await;
+                let snapshots = subject.store.snapshots().expect("all keep snapshots");
+                let found = snapshots.keep_snapshot(&scope, &digest, &text).await;
                 same(subject, found, &right);
             }
         }
         let right = self.specification.snapshot(&scope, &digest).await;
         for subject in &self.subjects {
-            same(
-                subject,
-                subject.store.snapshot(&scope, &digest).await,
-                &right,
-            );
+            let snapshots = subject.store.snapshots().expect("all keep snapshots");
+            same(subject, snapshots.snapshot(&scope, &digest).await, &right);
         }
     }
 }

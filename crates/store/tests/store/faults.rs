@@ -11,8 +11,8 @@ use std::{
 use futures::future::join_all;
 use notekeeper_domain::{Edit, Scope, SearchLimits, SearchQuery};
 use notekeeper_store::{
-    EditRequest, Expected, MutationError, NoteIndex, NoteStore, NotebookBounds, PostgresOptions,
-    PostgresStore, SnapshotStore, StoreError,
+    EditRequest, Expected, MutationError, NoteStore, NotebookBounds, PostgresOptions,
+    PostgresStore, SnapshotStore, StoreError, WriteRequest,
 };
 use sqlx::{
     AssertSqlSafe, Connection, Executor, PgConnection,
@@ -172,7 +172,12 @@ async fn connections_that_died_in_the_pool_are_stepped_over() {
         until(&mut behind, NO_CONNECTION_IS_LEFT, schema).await;
         let file = name(&format!("plain{round}.md"));
         store
-            .write(&scope, &file, "x", &Expected::Absent, None)
+            .write(
+                &scope,
+                &file,
+                &WriteRequest::new("x", &Expected::Absent),
+                None,
+            )
             .await
             .expect("write");
         store
@@ -315,7 +320,9 @@ async fn a_change_without_operation_is_not_repeated_when_in_doubt() {
     let (file, any) = (name("a.md"), &Expected::Any);
     proxy.cut_after(2);
     let before = proxy.statements();
-    let result = store.write(&scope, &file, "secret", any, None).await;
+    let result = store
+        .write(&scope, &file, &WriteRequest::new("secret", any), None)
+        .await;
     assert_eq!(proxy.statements() - before, 2, "nothing was repeated");
     let Err(MutationError::Store(StoreError::Unavailable(reason))) = result else {
         panic!("{result:?}");
@@ -341,7 +348,12 @@ async fn a_change_without_operation_is_not_repeated_when_in_doubt() {
 async fn lock(database: &Database, scope: &Scope) -> PgConnection {
     database
         .store()
-        .write(scope, &name("a.md"), "start\n", &Expected::Any, None)
+        .write(
+            scope,
+            &name("a.md"),
+            &WriteRequest::new("start\n", &Expected::Any),
+            None,
+        )
         .await
         .expect("write");
     let mut other = database.connection().await;
@@ -485,7 +497,8 @@ async fn of_a_silent_pool_no_more_than_one_connection_is_tried() {
         if cut {
             proxy.cut_before(1);
         }
-        let write = || store.write(&scope, &file, "x", &Expected::Any, operation.as_ref());
+        let request = WriteRequest::new("x", &Expected::Any);
+        let write = || store.write(&scope, &file, &request, operation.as_ref());
         let asked = Instant::now();
         let silent = within_patience(write()).await;
         let Err(MutationError::Store(StoreError::Unavailable(reason))) = silent else {
@@ -828,7 +841,12 @@ async fn connections_to_a_server_that_only_reads_are_replaced() {
     assert_eq!(text(&store, &scope, "a.md").await, None);
     // Nothing is in doubt, so even a change without an operation is attempted again.
     store
-        .write(&scope, &name("a.md"), "x", &Expected::Absent, None)
+        .write(
+            &scope,
+            &name("a.md"),
+            &WriteRequest::new("x", &Expected::Absent),
+            None,
+        )
         .await
         .expect("write");
     assert_eq!(text(&store, &scope, "a.md").await.as_deref(), Some("x"));
@@ -869,7 +887,12 @@ async fn an_unmigrated_database_is_said_to_be_one_by_every_operation() {
         "{receipt:?}"
     );
     let written = store
-        .write(&scope, &name("a.md"), "x", &Expected::Any, None)
+        .write(
+            &scope,
+            &name("a.md"),
+            &WriteRequest::new("x", &Expected::Any),
+            None,
+        )
         .await;
     assert!(
         matches!(
@@ -901,6 +924,7 @@ async fn a_database_that_is_away_is_unavailable_and_no_secret_is_told() {
         edit: &edit,
         note_chars_max: 100,
         expected: Expected::Any,
+        metadata: None,
     };
     let asked = Instant::now();
     let edited = store

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use notekeeper_store::{Expected, MutationError, NoteStore, Receipt, ReceiptStatus};
+use notekeeper_store::{Expected, MutationError, NoteStore, Receipt, ReceiptStatus, WriteRequest};
 use rand::{Rng, rngs::StdRng, seq::IndexedRandom};
 
 use crate::database::{append, name, operation, scope};
@@ -112,7 +112,12 @@ async fn run(store: &impl NoteStore, call: &Call) -> Answer {
         Kind::Write => {
             let line = format!("{line}\n");
             store
-                .write(&scope, &name(call.file), &line, any, Some(&operation))
+                .write(
+                    &scope,
+                    &name(call.file),
+                    &WriteRequest::new(&line, any),
+                    Some(&operation),
+                )
                 .await
         }
         Kind::Delete => {

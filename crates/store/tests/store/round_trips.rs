@@ -7,8 +7,8 @@
 
 use notekeeper_domain::{Edit, Refusal, SearchLimits, SearchQuery};
 use notekeeper_store::{
-    EditRequest, Expected, MutationError, NoteIndex, NoteStore, NotebookBounds, PostgresStore,
-    ReceiptStatus, SnapshotStore,
+    EditRequest, Expected, MutationError, NoteStore, NotebookBounds, PostgresStore, ReceiptStatus,
+    SnapshotStore, WriteRequest,
 };
 
 use crate::{
@@ -127,7 +127,12 @@ async fn a_contended_edit_takes_seven_round_trips() {
     for (round, file) in ["there.md", "absent.md"].into_iter().enumerate() {
         if file == "there.md" {
             direct
-                .write(&scope, &name(file), "start\n", &Expected::Any, None)
+                .write(
+                    &scope,
+                    &name(file),
+                    &WriteRequest::new("start\n", &Expected::Any),
+                    None,
+                )
                 .await
                 .expect("write");
         }
@@ -163,17 +168,16 @@ async fn a_write_for_a_version_that_is_overtaken_takes_three_round_trips() {
     let (scope, file) = (scope("t/main"), name("a.md"));
     let write = operation("write", "f");
     let first = direct
-        .write(&scope, &file, "1", &Expected::Any, None)
+        .write(&scope, &file, &WriteRequest::new("1", &Expected::Any), None)
         .await
         .expect("write");
     let expected = Expected::Version(first.version.expect("a version"));
     let before = counted.proxy.statements();
-    let slow = counted
-        .store
-        .write(&scope, &file, "slow", &expected, Some(&write));
+    let request = WriteRequest::new("slow", &expected);
+    let slow = counted.store.write(&scope, &file, &request, Some(&write));
     let fast = async {
         direct
-            .write(&scope, &file, "fast", &expected, None)
+            .write(&scope, &file, &WriteRequest::new("fast", &expected), None)
             .await
             .expect("write");
     };
@@ -219,7 +223,12 @@ async fn an_operation_is_answered_even_where_its_own_other_call_changed_the_note
     let direct = counted.database.store();
     let (scope, file) = (scope("t/main"), name("a.md"));
     let start = direct
-        .write(&scope, &file, "old text", &Expected::Any, None)
+        .write(
+            &scope,
+            &file,
+            &WriteRequest::new("old text", &Expected::Any),
+            None,
+        )
         .await
         .expect("write");
     let edit = Edit::Replace {
@@ -235,7 +244,12 @@ async fn an_operation_is_answered_even_where_its_own_other_call_changed_the_note
     ] {
         if id == "whatever" {
             direct
-                .write(&scope, &file, "old text", &Expected::Any, None)
+                .write(
+                    &scope,
+                    &file,
+                    &WriteRequest::new("old text", &Expected::Any),
+                    None,
+                )
                 .await
                 .expect("write");
         }
@@ -244,6 +258,7 @@ async fn an_operation_is_answered_even_where_its_own_other_call_changed_the_note
             edit: &edit,
             note_chars_max: 100,
             expected,
+            metadata: None,
         };
         let slow = counted.store.edit(&scope, &file, &request, &same);
         let fast = direct.edit(&scope, &file, &request, &same);
@@ -273,12 +288,11 @@ async fn an_operation_is_answered_even_where_its_own_other_call_made_the_note() 
             .await
             .expect("delete");
         let same = operation(&format!("{expected:?}"), "f");
-        let slow = counted
-            .store
-            .write(&scope, &file, "x", &expected, Some(&same));
+        let request = WriteRequest::new("x", &expected);
+        let slow = counted.store.write(&scope, &file, &request, Some(&same));
         let fast = async {
             direct
-                .write(&scope, &file, "x", &expected, Some(&same))
+                .write(&scope, &file, &request, Some(&same))
                 .await
                 .expect("write");
         };
@@ -294,7 +308,12 @@ async fn an_edit_that_a_deletion_overtakes_makes_the_note_anew() {
     let direct = counted.database.store();
     let (scope, file) = (scope("t/main"), name("a.md"));
     direct
-        .write(&scope, &file, "old\n", &Expected::Any, None)
+        .write(
+            &scope,
+            &file,
+            &WriteRequest::new("old\n", &Expected::Any),
+            None,
+        )
         .await
         .expect("write");
     let edit = operation("edit", "f");
@@ -336,19 +355,25 @@ async fn an_edit_whose_note_grows_over_the_bound_meanwhile_is_refused() {
     ];
     for (overtaking, refusal) in cases {
         direct
-            .write(&scope, &file, "", &Expected::Any, None)
+            .write(&scope, &file, &WriteRequest::new("", &Expected::Any), None)
             .await
             .expect("write");
         let request = EditRequest {
             edit: &edit,
             note_chars_max: 10,
             expected: Expected::Any,
+            metadata: None,
         };
         let append = operation(overtaking, "f");
         let slow = counted.store.edit(&scope, &file, &request, &append);
         let fast = async {
             direct
-                .write(&scope, &file, overtaking, &Expected::Any, None)
+                .write(
+                    &scope,
+                    &file,
+                    &WriteRequest::new(overtaking, &Expected::Any),
+                    None,
+                )
                 .await
                 .expect("write");
         };
@@ -372,7 +397,12 @@ async fn an_edit_that_is_refused_after_a_deletion_leaves_nothing_behind() {
     let direct = counted.database.store();
     let (scope, file) = (scope("t/main"), name("a.md"));
     direct
-        .write(&scope, &file, "old", &Expected::Any, None)
+        .write(
+            &scope,
+            &file,
+            &WriteRequest::new("old", &Expected::Any),
+            None,
+        )
         .await
         .expect("write");
     let edit = Edit::Replace {
@@ -383,6 +413,7 @@ async fn an_edit_that_is_refused_after_a_deletion_leaves_nothing_behind() {
         edit: &edit,
         note_chars_max: 100,
         expected: Expected::Any,
+        metadata: None,
     };
     let replace = operation("edit", "f");
     let slow = counted.store.edit(&scope, &file, &request, &replace);
@@ -403,7 +434,12 @@ async fn an_edit_that_is_refused_after_a_deletion_leaves_nothing_behind() {
         None
     );
     let created = direct
-        .write(&scope, &file, "x", &Expected::Absent, None)
+        .write(
+            &scope,
+            &file,
+            &WriteRequest::new("x", &Expected::Absent),
+            None,
+        )
         .await;
     created.expect("nothing is in the way");
 }
@@ -420,7 +456,7 @@ async fn a_deletion_takes_two_round_trips_and_a_repetition_one() {
                     let direct = counted.database.store();
                     let any = &Expected::Any;
                     direct
-                        .write(&scope, &name(&file), "x", any, None)
+                        .write(&scope, &name(&file), &WriteRequest::new("x", any), None)
                         .await
                         .expect("write");
                 }

@@ -12,7 +12,7 @@ use futures::future::join_all;
 use notekeeper_domain::Version;
 use notekeeper_store::{
     Expected, MutationError, NoteStore as _, Receipt, ReceiptStatus, SqliteOptions, SqliteStore,
-    StoreError,
+    StoreError, WriteRequest,
 };
 use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
 use serde_json::{Value, json};
@@ -260,7 +260,9 @@ fn write_without_a_break(part: &Value) {
         let writers = (0..AT_A_TIME).map(async |writer| {
             let note = &name(&busy_note(process, writer));
             loop {
-                let written = store.write(scope, note, "x", &Expected::Any, None).await;
+                let written = store
+                    .write(scope, note, &WriteRequest::new("x", &Expected::Any), None)
+                    .await;
                 written.expect("write");
             }
         });

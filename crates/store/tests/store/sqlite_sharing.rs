@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
-use notekeeper_store::{NoteIndex as _, NoteStore as _, SqliteOptions, SqliteStore, StoreError};
+use notekeeper_store::{NoteStore as _, SqliteOptions, SqliteStore, StoreError};
 use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
 use sqlx::Executor as _;
 

@@ -70,7 +70,8 @@ async fn in_request(store: &dyn Store, call: &Call) -> anyhow::Result<usize> {
 }
 
 async fn text(store: &dyn Store, scope: &ScopeRef, digest: &str) -> anyhow::Result<String> {
-    let text = store.snapshot(&scope.resolve()?, digest).await?;
+    let snapshots = store.snapshots().context("the store keeps no snapshots")?;
+    let text = snapshots.snapshot(&scope.resolve()?, digest).await?;
     text.context("a block that a history refers to is not kept")
 }
 

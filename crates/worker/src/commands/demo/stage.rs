@@ -13,7 +13,7 @@ use std::{
 
 use anyhow::Context as _;
 use notekeeper_domain::{NoteName, Scope};
-use notekeeper_store::{Expected, Store};
+use notekeeper_store::{Expected, Store, WriteRequest};
 use prost::Message as _;
 use temporalio_client::{Client, NamespacedClient as _};
 use temporalio_common::protos::temporal::api::history::v1::History;
@@ -126,7 +126,12 @@ impl Stage {
         let scope = Self::scope(tenant)?;
         for (name, text) in notes.by_name() {
             self.store
-                .write(&scope, name, text, &Expected::Absent, None)
+                .write(
+                    &scope,
+                    name,
+                    &WriteRequest::new(text, &Expected::Absent),
+                    None,
+                )
                 .await?;
         }
         Ok(())

@@ -1,0 +1,113 @@
+//! Lists, views and searches of stores that have nothing better than names and bounded reads.
+
+use notekeeper_domain::{
+    MainNote, MainPart, NoteName, Notebook, Scan, Scope, SearchAnswer, SearchLimits, SearchQuery,
+};
+
+use crate::{
+    CONTENT_BYTES_MAX, ListedNote, Listing, Names, NotePart, NoteStore, NotebookBounds, StoreError,
+};
+
+pub(crate) async fn list<S: NoteStore + ?Sized>(
+    store: &S,
+    scope: &Scope,
+    notes_max: usize,
+) -> Result<Listing, StoreError> {
+    let Names { names, more } = store.names(scope, notes_max).await?;
+    let mut notes = Vec::with_capacity(names.len());
+    for name in names {
+        // Gone since it was listed: then it is not there.
+        if let Some(note) = store.read(scope, &name, CONTENT_BYTES_MAX).await? {
+            notes.push(ListedNote {
+                name,
+                version: note.version,
+                chars: note.content.chars().count(),
+                updated_at: None,
+            });
+        }
+    }
+    Ok(Listing { notes, more })
+}
+
+pub(crate) async fn notebook<S: NoteStore + ?Sized>(
+    store: &S,
+    scope: &Scope,
+    bounds: NotebookBounds,
+) -> Result<Notebook, StoreError> {
+    let (names, more_names) = markdown_names(store, scope, bounds.names_max).await?;
+    Ok(Notebook {
+        main: main_note(store, scope, bounds.main_chars_max).await?,
+        names,
+        more_names,
+    })
+}
+
+/// The first names that end in `.md`, without the main note's, and whether there are more.
+async fn markdown_names<S: NoteStore + ?Sized>(
+    store: &S,
+    scope: &Scope,
+    names_max: usize,
+) -> Result<(Vec<String>, bool), StoreError> {
+    // The main note may be among them.
+    let mut asked = names_max.saturating_add(2);
+    loop {
+        let listed = store.names(scope, asked).await?;
+        let mut names: Vec<String> = listed
+            .names
+            .iter()
+            .filter(|name| !name.is_main() && name.as_str().ends_with(".md"))
+            .map(|name| name.as_str().to_owned())
+            .collect();
+        let more = names.len() > names_max;
+        if more || !listed.more {
+            names.truncate(names_max);
+            return Ok((names, more));
+        }
+        // Other files took the room: they are not to hide the notes behind them.
+        asked = asked.saturating_mul(2);
+    }
+}
+
+async fn main_note<S: NoteStore + ?Sized>(
+    store: &S,
+    scope: &Scope,
+    chars_max: usize,
+) -> Result<Option<MainNote>, StoreError> {
+    let name = NoteName::main();
+    let (read, cut_part): (Option<NotePart>, _) = match store.tails() {
+        Some(tails) => (
+            tails.read_tail(scope, &name, chars_max).await?,
+            MainPart::Tail,
+        ),
+        None => (store.read(scope, &name, chars_max).await?, MainPart::Head),
+    };
+    Ok(read.map(|note| MainNote {
+        content: note.content,
+        part: if note.truncated {
+            cut_part
+        } else {
+            MainPart::Whole
+        },
+    }))
+}
+
+pub(crate) async fn search<S: NoteStore + ?Sized>(
+    store: &S,
+    scope: &Scope,
+    query: &SearchQuery,
+    limits: &SearchLimits,
+) -> Result<SearchAnswer, StoreError> {
+    let Names { names, more } = store.names(scope, limits.files_max).await?;
+    let mut scan = Scan::new(query, *limits);
+    let scanned = names.len();
+    let mut incomplete = more;
+    for name in names {
+        let Some(note) = store.read(scope, &name, limits.note_chars_max).await? else {
+            continue;
+        };
+        incomplete |= note.truncated;
+        scan.add(name.as_str(), &note.content);
+        tokio::task::yield_now().await;
+    }
+    Ok(scan.finish(scanned, incomplete))
+}
