@@ -10,6 +10,7 @@ mod edit;
 mod escape;
 mod guidance;
 mod limits;
+mod lowering;
 mod message;
 mod note_name;
 mod operation;
@@ -38,7 +39,7 @@ pub use refusal::Refusal;
 pub use scope::{
     InvalidScope, Scope, SegmentFault, check_store_path, check_store_prefix, short_hash,
 };
-pub use search::{Scan, SearchAnswer, SearchLimits, SearchMatch, SearchQuery};
+pub use search::{Scan, Scoring, SearchAnswer, SearchLimits, SearchMatch, SearchQuery};
 pub use snapshot::{
     MainNote, MainPart, Notebook, RenderSettings, Rendered, SnapshotCounts, render_snapshot,
     snapshot_digest,

@@ -1,20 +1,27 @@
 //! Search: query rules, scoring, order and snippets of `search_memory`.
 
+mod scoring;
+mod window;
+
 use std::{cmp::Ordering, collections::BinaryHeap};
 
 use memchr::memmem::Finder;
 
+use self::window::Window;
 use crate::{
     QUERY_CHARS_MAX, QUERY_TERMS_MAX, Refusal,
-    note_name::is_tool_name,
-    text::{char_prefix, is_space, lowercase},
+    lowering::lowercase,
+    text::{char_prefix, is_space},
 };
+
+pub use self::scoring::Scoring;
 
 /// Weight of a hit in the name of a note against one in its text.
 const NAME_WEIGHT: u64 = 2;
 
-/// Characters at an end of a snippet that become dots where text was cut off.
-const CUT_MARK_CHARS: usize = 3;
+/// Work between two pauses: bytes of text that are gone through, with what else costs time counted
+/// as bytes. Far below a millisecond on any machine that one would run this on.
+const SHARE: usize = 128 * 1024;
 
 /// A checked query: distinct terms, lower-cased for matching.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,6 +136,8 @@ pub struct Scan<'q> {
     best: BinaryHeap<Candidate>,
     matched: usize,
     over_long: bool,
+    /// What is left of the current share, which notes after each other may have together.
+    share_left: usize,
 }
 
 impl<'q> Scan<'q> {
@@ -145,6 +154,7 @@ impl<'q> Scan<'q> {
             best: BinaryHeap::new(),
             matched: 0,
             over_long: false,
+            share_left: SHARE,
         }
     }
 
@@ -152,17 +162,36 @@ impl<'q> Scan<'q> {
     /// A note whose name breaks the rule for names in tool calls is passed over; one that keeps it
     /// but doesn't end in `.md` is not.
     pub fn add(&mut self, name: &str, content: &str) {
-        let (content, cut) = char_prefix(content, self.limits.note_chars_max);
-        self.over_long |= cut;
-        if !is_tool_name(name) {
-            return;
-        }
-        let (hits_in_name, _) = self.count(&lowercase(name));
-        let (hits, first) = self.count(&lowercase(content));
-        let score = hits + NAME_WEIGHT * hits_in_name;
-        if score == 0 {
-            return;
-        }
+        let mut scoring = self.begin(name, content);
+        while scoring.proceed() {}
+    }
+
+    /// Begins to score one note, as [`Scan::add`] does, share by share. For callers who have other
+    /// things to do meanwhile: a note can be long, and there can be many.
+    ///
+    /// ```
+    /// use notekeeper_domain::{Scan, SearchLimits, SearchQuery};
+    ///
+    /// let query = SearchQuery::parse("needle")?;
+    /// let limits = SearchLimits {
+    ///     results_max: 10, result_chars_max: 40, files_max: 1_000, note_chars_max: 1_000_000,
+    /// };
+    /// let mut scan = Scan::new(&query, limits);
+    /// let mut pauses = 0;
+    /// let mut scoring = scan.begin("hay.md", &"hay ".repeat(250_000));
+    /// while scoring.proceed() {
+    ///     pauses += 1; // An asynchronous caller yields here.
+    /// }
+    /// assert!(pauses > 10);
+    /// # Ok::<(), notekeeper_domain::Refusal>(())
+    /// ```
+    pub fn begin<'s>(&'s mut self, name: &'s str, content: &'s str) -> Scoring<'s, 'q> {
+        Scoring::new(self, name, content)
+    }
+
+    /// Takes a match among the best, with the text around byte `hit` of its content, or passes it
+    /// over where it is none of them.
+    fn take(&mut self, score: u64, name: &str, content: &str, hit: usize) {
         self.matched += 1;
         let rank = Rank {
             score,
@@ -175,7 +204,6 @@ impl<'q> Scan<'q> {
         if full {
             self.best.pop();
         }
-        let hit = first.map_or(0, |lowered| original_index(content, lowered));
         let window = Window::around(content, hit, self.limits.result_chars_max);
         self.best.push(Candidate { rank, window });
     }
@@ -210,20 +238,6 @@ impl<'q> Scan<'q> {
             scanned,
             truncated,
         }
-    }
-
-    /// Hits of all terms in lower-cased text, each term's counted without overlap, and the byte
-    /// at which the first begins.
-    fn count(&self, lowered: &str) -> (u64, Option<usize>) {
-        let mut hits = 0;
-        let mut first: Option<usize> = None;
-        for finder in &self.finders {
-            for at in finder.find_iter(lowered.as_bytes()) {
-                hits += 1;
-                first = Some(first.map_or(at, |earlier| earlier.min(at)));
-            }
-        }
-        (hits, first)
     }
 }
 
@@ -275,68 +289,6 @@ impl PartialOrd for Candidate {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
-}
-
-/// The part of a note that a snippet can come from, whatever room it will have.
-#[derive(Debug)]
-struct Window {
-    chars: Vec<char>,
-    /// Index of the first hit in `chars`.
-    hit: usize,
-    /// Whether the note has text before and after the part.
-    cut_before: bool,
-    cut_after: bool,
-}
-
-impl Window {
-    /// The characters up to `reach` before and after the one at index `hit`.
-    fn around(content: &str, hit: usize, reach: usize) -> Self {
-        let start = hit.saturating_sub(reach);
-        let mut rest = content.chars().skip(start);
-        let length = (hit - start).saturating_add(reach);
-        let chars: Vec<char> = rest.by_ref().take(length).collect();
-        Self {
-            chars,
-            hit: hit - start,
-            cut_before: start > 0,
-            cut_after: rest.next().is_some(),
-        }
-    }
-
-    /// At most `room` characters around the hit, a third of them before it.
-    fn snippet(&self, room: usize) -> String {
-        let wanted = self.hit.saturating_sub(room / 3);
-        let end = self.chars.len().min(wanted.saturating_add(room));
-        let start = end.saturating_sub(room);
-        let mut chars = self.chars[start..end].to_vec();
-        let marked = CUT_MARK_CHARS.min(chars.len());
-        let length = chars.len();
-        if start > 0 || self.cut_before {
-            chars[..marked].fill('.');
-        }
-        if end < self.chars.len() || self.cut_after {
-            chars[length - marked..].fill('.');
-        }
-        chars.into_iter().collect()
-    }
-}
-
-/// Index of the character of `content` whose lower-case form holds byte `lowered` of the
-/// lower-cased text. Some characters grow or shrink by lower-casing, so the byte can't be used on
-/// the original.
-fn original_index(content: &str, lowered: usize) -> usize {
-    let mut end = 0;
-    content
-        .chars()
-        .take_while(|c| {
-            end += if c.is_ascii() {
-                1
-            } else {
-                c.to_lowercase().map(char::len_utf8).sum()
-            };
-            end <= lowered
-        })
-        .count()
 }
 
 #[cfg(test)]

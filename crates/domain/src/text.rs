@@ -46,32 +46,6 @@ pub fn char_suffix(text: &str, chars_max: usize) -> (&str, bool) {
     }
 }
 
-/// `text` in lower case, as `str::to_lowercase` has it. Runs of ASCII, which most text is made of,
-/// are done as a whole, wherever they stand.
-pub(crate) fn lowercase(text: &str) -> String {
-    // The lower case of a sigma depends on what surrounds it; the standard library knows how.
-    if text.contains('Σ') {
-        return text.to_lowercase();
-    }
-    let mut lowered = String::with_capacity(text.len());
-    let mut rest = text;
-    loop {
-        let ascii = rest
-            .bytes()
-            .position(|byte| !byte.is_ascii())
-            .unwrap_or(rest.len());
-        let start = lowered.len();
-        lowered.push_str(&rest[..ascii]);
-        lowered[start..].make_ascii_lowercase();
-        let mut others = rest[ascii..].chars();
-        let Some(c) = others.next() else {
-            return lowered;
-        };
-        lowered.extend(c.to_lowercase());
-        rest = others.as_str();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -116,20 +90,7 @@ mod tests {
         }
     }
 
-    #[test]
-    fn every_character_has_the_lower_case_of_the_standard_library() {
-        for c in '\0'..=char::MAX {
-            let text = format!("A{c}ẞa");
-            assert_eq!(lowercase(&text), text.to_lowercase(), "{c:?}");
-        }
-    }
-
     proptest! {
-        #[test]
-        fn lower_case_is_that_of_the_standard_library(text in "[aBΣσςİıſK\u{301}ẞé' .]{0,12}|\\PC{0,30}") {
-            prop_assert_eq!(lowercase(&text), text.to_lowercase());
-        }
-
         #[test]
         fn prefix_and_suffix_put_together_are_the_text(text in any::<String>(), n in 0usize..40) {
             let count = text.chars().count();

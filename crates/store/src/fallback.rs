@@ -6,6 +6,7 @@ use notekeeper_domain::{
 
 use crate::{
     CONTENT_BYTES_MAX, ListedNote, Listing, Names, NotePart, NoteStore, NotebookBounds, StoreError,
+    scoring::score,
 };
 
 pub(crate) async fn list<S: NoteStore + ?Sized>(
@@ -99,15 +100,16 @@ pub(crate) async fn search<S: NoteStore + ?Sized>(
 ) -> Result<SearchAnswer, StoreError> {
     let Names { names, more } = store.names(scope, limits.files_max).await?;
     let mut scan = Scan::new(query, *limits);
-    let scanned = names.len();
+    let mut scanned = 0;
     let mut incomplete = more;
     for name in names {
+        // Gone since it was listed: then there is nothing to examine.
         let Some(note) = store.read(scope, &name, limits.note_chars_max).await? else {
             continue;
         };
+        scanned += 1;
         incomplete |= note.truncated;
-        scan.add(name.as_str(), &note.content);
-        tokio::task::yield_now().await;
+        score(&mut scan, name.as_str(), &note.content).await;
     }
     Ok(scan.finish(scanned, incomplete))
 }

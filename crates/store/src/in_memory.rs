@@ -3,7 +3,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use async_trait::async_trait;
@@ -15,6 +15,7 @@ use notekeeper_domain::{
 use crate::{
     EditRequest, Expected, ListedNote, Listing, MutationError, Names, NotePart, NoteStore,
     NotebookBounds, Receipt, ReceiptStatus, SnapshotStore, Store, StoreError, WriteRequest,
+    scoring::score,
     values::{check_content, check_digest, check_edit, check_operation},
 };
 
@@ -49,7 +50,8 @@ struct ScopeState {
 
 #[derive(Debug)]
 struct Note {
-    content: String,
+    /// Shared with searches, which go on after the lock was given back.
+    content: Arc<str>,
     version: Version,
     operation_id: Option<OperationId>,
     metadata: Option<WriteMetadata>,
@@ -60,6 +62,17 @@ impl InMemoryStore {
     /// any.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The first notes of a scope by name, all at one moment, and whether there are more.
+    fn first_notes(&self, scope: &Scope, notes_max: usize) -> (Vec<(NoteName, Arc<str>)>, bool) {
+        let state = self.lock();
+        let Some(in_scope) = state.scopes.get(scope) else {
+            return (Vec::new(), false);
+        };
+        let notes = in_scope.notes.iter().take(notes_max);
+        let notes = notes.map(|(name, note)| (name.clone(), Arc::clone(&note.content)));
+        (notes.collect(), in_scope.notes.len() > notes_max)
     }
 
     /// A mutation: receipt, expectation, change, receipt. `change` gives the new text (`None`:
@@ -90,7 +103,7 @@ impl InMemoryStore {
             return Err(MutationError::VersionConflict);
         }
         let existed = current.is_some();
-        let (text, status) = change(current.map(|note| note.content.as_str()))?;
+        let (text, status) = change(current.map(|note| &*note.content))?;
         // An edit can make a text that neither the note nor the edit was.
         text.as_deref()
             .map_or(Ok(()), |text| check_content("content", text))?;
@@ -110,7 +123,7 @@ impl InMemoryStore {
                 in_scope.notes.insert(
                     name.clone(),
                     Note {
-                        content,
+                        content: content.into(),
                         version,
                         operation_id,
                         metadata: metadata.cloned(),
@@ -316,25 +329,12 @@ impl NoteStore for InMemoryStore {
         query: &SearchQuery,
         limits: &SearchLimits,
     ) -> Result<SearchAnswer, StoreError> {
-        let state = self.lock();
+        let (notes, more) = self.first_notes(scope, limits.files_max);
         let mut scan = Scan::new(query, *limits);
-        let mut scanned = 0;
-        let mut incomplete = false;
-        for (name, note) in state
-            .scopes
-            .get(scope)
-            .iter()
-            .flat_map(|in_scope| &in_scope.notes)
-        {
-            if scanned == limits.files_max {
-                incomplete = true;
-                break;
-            }
-            scanned += 1;
-            incomplete |= char_prefix(&note.content, limits.note_chars_max).1;
-            scan.add(name.as_str(), &note.content);
+        for (name, content) in &notes {
+            score(&mut scan, name.as_str(), content).await;
         }
-        Ok(scan.finish(scanned, incomplete))
+        Ok(scan.finish(notes.len(), more))
     }
 
     fn keeps_metadata(&self) -> bool {

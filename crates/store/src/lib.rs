@@ -40,6 +40,7 @@ mod optimistic;
 mod postgres;
 mod receipt;
 mod request;
+mod scoring;
 mod snapshots;
 mod sqlite;
 mod values;

@@ -8,12 +8,12 @@ use super::fault::Fault;
 use crate::{
     StoreError,
     counts::{bounded, limit},
+    scoring::score,
 };
 
 const SEARCH_NOTES: &str = include_str!("sql/search_notes.sql");
 
-/// One round trip. Notes are taken one at a time as they arrive, and other tasks get their turn
-/// between them: scoring is work, and there can be many megabytes of it.
+/// One round trip. Notes are scored one at a time, as they arrive.
 pub(super) async fn search(
     connection: &mut PgConnection,
     scope: &Scope,
@@ -32,8 +32,7 @@ pub(super) async fn search(
     while let Some(row) = rows.try_next().await? {
         summary = Some((row.try_get("scanned")?, row.try_get("incomplete")?));
         if let Some(name) = row.try_get::<Option<&str>, _>("name")? {
-            scan.add(name, row.try_get("content")?);
-            tokio::task::yield_now().await;
+            score(&mut scan, name, row.try_get("content")?).await;
         }
     }
     let (scanned, incomplete) = summary.ok_or_else(|| {

@@ -5,12 +5,13 @@ use notekeeper_domain::{Scan, Scope, SearchAnswer, SearchLimits, SearchQuery};
 use sqlx::Row as _;
 
 use super::{fault::Fault, store::SqliteStore};
-use crate::counts::{bounded, limit};
+use crate::{
+    counts::{bounded, limit},
+    scoring::score,
+};
 
 const SEARCH_NOTES: &str = include_str!("sql/search_notes.sql");
 
-/// Other tasks get their turn between notes: scoring is work, and there can be many megabytes of
-/// it.
 pub(super) async fn search(
     store: &SqliteStore,
     scope: &Scope,
@@ -33,8 +34,7 @@ pub(super) async fn search(
         }
         scanned += 1;
         incomplete |= row.try_get::<bool, _>("truncated")?;
-        scan.add(row.try_get("name")?, row.try_get("content")?);
-        tokio::task::yield_now().await;
+        score(&mut scan, row.try_get("name")?, row.try_get("content")?).await;
     }
     Ok(scan.finish(scanned, incomplete))
 }
