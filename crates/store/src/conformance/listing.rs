@@ -1,9 +1,9 @@
 //! Names, and the view for snapshots.
 
-use notekeeper_domain::{MAIN_NOTE, MainNote, MainPart};
+use notekeeper_domain::{MAIN_NOTE, MainNote, MainPart, Scope};
 
 use super::fixture::{Notebook, name, notebook};
-use crate::{Expected, Listing, NotebookBounds, Store};
+use crate::{Expected, Listing, NotebookBounds, Store, TailRead};
 
 pub(super) async fn exercise<S: Store>(store: &S) {
     names_ascend_by_code_point(&notebook(store, "l/order")).await;
@@ -11,7 +11,6 @@ pub(super) async fn exercise<S: Store>(store: &S) {
     a_list_has_version_length_and_time(&notebook(store, "l/list")).await;
     nested_scopes_stay_out(store).await;
     a_notebook_has_the_main_note_and_other_markdown(&notebook(store, "l/notebook")).await;
-    an_over_long_main_note_shows_its_end(&notebook(store, "l/tail")).await;
 }
 
 /// In the order that they must be listed in. A database's own collation orders them otherwise.
@@ -188,7 +187,11 @@ async fn a_notebook_has_the_main_note_and_other_markdown<S: Store>(notebook: &No
     assert_eq!((filled.names.len(), filled.more_names), (3, false));
 }
 
-async fn an_over_long_main_note_shows_its_end<S: Store>(notebook: &Notebook<'_, S>) {
+/// Whether the end is what is shown of an over-long main note. Either end may be, but the view must
+/// say which it is, and a store that reads tails must show the end.
+pub(super) async fn shows_ends<S: Store>(store: &S) -> bool {
+    let notebook = notebook(store, "l/long");
+    let mut parts = Vec::new();
     let text = "old 固\nnew 👩\u{200d}👩é";
     notebook.put(MAIN_NOTE, text).await;
     let chars: Vec<char> = text.chars().collect();
@@ -202,13 +205,38 @@ async fn an_over_long_main_note_shows_its_end<S: Store>(notebook: &Notebook<'_, 
             .notebook(&notebook.scope, bounds)
             .await
             .expect("notebook");
-        let content = chars[chars.len() - main_chars_max..].iter().collect();
-        assert_eq!(
-            view.main,
-            Some(MainNote {
-                content,
-                part: MainPart::Tail
-            })
-        );
+        let main = view.main.expect("the note is there");
+        let right: String = match main.part {
+            MainPart::Head => chars[..main_chars_max].iter().collect(),
+            MainPart::Tail => chars[chars.len() - main_chars_max..].iter().collect(),
+            MainPart::Whole => panic!("{main_chars_max} characters aren't the whole note"),
+        };
+        assert_eq!(main.content, right, "{main_chars_max} {:?}", main.part);
+        parts.push(main.part);
+    }
+    let ends = parts.iter().filter(|part| **part == MainPart::Tail).count();
+    assert!(
+        ends == 0 || ends == parts.len(),
+        "it is always the same end"
+    );
+    if let Some(tails) = store.tails() {
+        assert!(ends > 0, "a store that reads tails shows them");
+        tails_are_read(tails, &notebook.scope, &chars).await;
+    }
+    ends > 0
+}
+
+async fn tails_are_read(tails: &dyn TailRead, scope: &Scope, chars: &[char]) {
+    let read = async |file, chars_max| {
+        let read = tails.read_tail(scope, &name(file), chars_max).await;
+        read.expect("read_tail answers")
+    };
+    assert_eq!(read("absent.md", 10).await, None);
+    for chars_max in 0..chars.len() + 2 {
+        let part = read(MAIN_NOTE, chars_max).await.expect("it is there");
+        let kept = chars_max.min(chars.len());
+        let right: String = chars[chars.len() - kept..].iter().collect();
+        assert_eq!(part.content, right);
+        assert_eq!(part.truncated, chars_max < chars.len());
     }
 }

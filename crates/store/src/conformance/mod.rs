@@ -1,6 +1,24 @@
-//! The suite that every store must pass.
+//! The suite that every store must pass, one from another crate as well (feature `conformance`).
 //!
-//! A store's test is a few lines: it calls [`exercise`] with a way to make an empty store.
+//! A store's test is a few lines: it calls [`exercise`] with a way to make an empty store. What a
+//! store may do without is asked of it first; what it does without is printed and reported, so
+//! that nothing is passed over in silence.
+//!
+//! ```
+//! use notekeeper_store::{InMemoryStore, conformance};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! let report = conformance::exercise(async || InMemoryStore::default()).await;
+//! // Whoever relies on a capability says so in the test.
+//! assert!(!report.left_out.contains(&conformance::Capability::Snapshots), "{report}");
+//! # }
+//! ```
+//!
+//! It wants a Tokio runtime of any flavour, makes no assumption about the store's speed, and writes
+//! a few hundred notes of at most a few kilobytes, save for one text of 16 MiB and a byte, which is
+//! to be refused. What it can't show is left to a store's own tests: that notes and receipts outlive
+//! the process, and what a crash in the middle of a mutation leaves behind.
 
 mod editing;
 mod fixture;
@@ -8,10 +26,13 @@ mod listing;
 mod racing;
 mod receipts;
 mod refusing;
+mod report;
 mod searching;
 mod snapshots;
 mod tenants;
 mod versions;
+
+pub use report::{Capability, Report};
 
 use std::future::Future;
 
@@ -20,22 +41,34 @@ use crate::Store;
 /// Runs all of the suite. `make_store` is called once for each of its sections and gives an empty
 /// store each time.
 ///
+/// Sections about what a store may do without are left out where it says that it does without.
+/// The report, which is printed as well, names them.
+///
 /// # Panics
 ///
 /// Where the store doesn't do what every store must, with what was expected.
-pub async fn exercise<S, F, Fut>(make_store: F)
+pub async fn exercise<S, F, Fut>(make_store: F) -> Report
 where
     S: Store,
     F: Fn() -> Fut,
     Fut: Future<Output = S>,
 {
-    versions::exercise(&make_store().await).await;
+    let store = make_store().await;
+    let mut report = Report::of(&store);
+    versions::exercise(&store).await;
     editing::exercise(&make_store().await).await;
     receipts::exercise(&make_store().await).await;
-    racing::exercise(&make_store().await).await;
+    if racing::exercise(&make_store().await).await {
+        report.leaves_out(Capability::EveryEdit);
+    }
     listing::exercise(&make_store().await).await;
+    if !listing::shows_ends(&make_store().await).await {
+        report.leaves_out(Capability::Tails);
+    }
     searching::exercise(&make_store().await).await;
     tenants::exercise(&make_store().await).await;
     refusing::exercise(&make_store().await).await;
     snapshots::exercise(&make_store().await).await;
+    println!("{report}");
+    report
 }

@@ -1,29 +1,62 @@
 //! Calls at the same time.
 
-use std::collections::HashSet;
+use std::{
+    collections::HashSet,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use futures::future::join_all;
+use notekeeper_domain::{Edit, Operation, Refusal};
 
-use super::fixture::{Notebook, append, notebook, operation};
-use crate::{Expected, MutationError, ReceiptStatus, Store};
+use super::fixture::{CHARS_MAX, Notebook, append, notebook, operation};
+use crate::{Expected, MutationError, Receipt, ReceiptStatus, Store};
 
 const RACERS: usize = 20;
 
-pub(super) async fn exercise<S: Store>(store: &S) {
-    every_racing_append_takes_effect(&notebook(store, "c/append")).await;
+/// Whether some edits gave up because others came between too often: they may, and have no effect
+/// then.
+pub(super) async fn exercise<S: Store>(store: &S) -> bool {
+    let gave_up = AtomicBool::new(false);
+    every_racing_append_takes_effect(&notebook(store, "c/append"), &gave_up).await;
     one_racing_creation_wins(&notebook(store, "c/create")).await;
     one_racing_change_of_a_version_wins(&notebook(store, "c/change")).await;
-    a_repeated_operation_takes_effect_once(&notebook(store, "c/repeated")).await;
+    a_repeated_operation_takes_effect_once(&notebook(store, "c/repeated"), &gave_up).await;
     a_repeated_deletion_takes_effect_once(&notebook(store, "c/deleted")).await;
+    gave_up.into_inner()
 }
 
-async fn every_racing_append_takes_effect<S: Store>(notebook: &Notebook<'_, S>) {
+/// An edit that is called again where it gave up, as a model would.
+async fn edit<S: Store>(
+    notebook: &Notebook<'_, S>,
+    file: &str,
+    request: (&Edit, Expected),
+    operation: &Operation,
+    gave_up: &AtomicBool,
+) -> Receipt {
+    let (edit, expected) = request;
+    // Each time that all of them gave up, at least one other had come between.
+    for _ in 0..=2 * RACERS {
+        let result = notebook
+            .edit_within(file, edit, CHARS_MAX, expected.clone(), operation)
+            .await;
+        match result {
+            Err(MutationError::Refused(Refusal::ConflictExhausted)) => {
+                gave_up.store(true, Ordering::SeqCst)
+            }
+            result => return result.expect("edit"),
+        }
+    }
+    panic!("an edit gave up again and again, although others come to an end")
+}
+
+async fn every_racing_append_takes_effect<S: Store>(
+    notebook: &Notebook<'_, S>,
+    gave_up: &AtomicBool,
+) {
     let lines: Vec<String> = (0..RACERS).map(|racer| format!("line {racer}")).collect();
     let appends = lines.iter().map(async |line| {
-        notebook
-            .edit("new.md", &append(line), &operation(line, "f"))
-            .await
-            .expect("edit")
+        let (line, own) = (append(line), operation(line, "f"));
+        edit(notebook, "new.md", (&line, Expected::Any), &own, gave_up).await
     });
     let receipts = join_all(appends).await;
     let created = receipts
@@ -82,22 +115,21 @@ async fn one_racing_change_of_a_version_wins<S: Store>(notebook: &Notebook<'_, S
     );
 }
 
-async fn a_repeated_operation_takes_effect_once<S: Store>(notebook: &Notebook<'_, S>) {
-    let edit = operation("same", "f");
+async fn a_repeated_operation_takes_effect_once<S: Store>(
+    notebook: &Notebook<'_, S>,
+    gave_up: &AtomicBool,
+) {
+    let same = operation("same", "f");
     for expected in [Expected::Any, Expected::Absent] {
         let file = if expected == Expected::Any {
             "any.md"
         } else {
             "absent.md"
         };
-        let edit = operation(file, "f");
-        let calls = (0..RACERS).map(async |_| {
-            notebook
-                .edit_within(file, &append("x"), 100, expected.clone(), &edit)
-                .await
-        });
-        let results = join_all(calls).await;
-        let receipts: Vec<_> = results.into_iter().map(|r| r.expect("edit")).collect();
+        let (one, x) = (operation(file, "f"), append("x"));
+        let calls = (0..RACERS)
+            .map(async |_| edit(notebook, file, (&x, expected.clone()), &one, gave_up).await);
+        let receipts = join_all(calls).await;
         assert_eq!(
             receipts.iter().filter(|receipt| !receipt.replayed).count(),
             1
@@ -114,11 +146,23 @@ async fn a_repeated_operation_takes_effect_once<S: Store>(notebook: &Notebook<'_
     let calls = (0..RACERS).map(async |racer| {
         let own = operation(&format!("own {racer}"), "f");
         let (first, second) = futures::join!(
-            notebook.edit("any.md", &same_line, &edit),
-            notebook.edit("any.md", &own_line, &own)
+            edit(
+                notebook,
+                "any.md",
+                (&same_line, Expected::Any),
+                &same,
+                gave_up
+            ),
+            edit(
+                notebook,
+                "any.md",
+                (&own_line, Expected::Any),
+                &own,
+                gave_up
+            )
         );
-        second.expect("edit");
-        first.expect("edit").replayed
+        assert!(!second.replayed);
+        first.replayed
     });
     let replayed = join_all(calls).await;
     assert_eq!(replayed.iter().filter(|replayed| !**replayed).count(), 1);

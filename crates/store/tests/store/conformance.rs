@@ -2,17 +2,40 @@
 
 use std::sync::Mutex;
 
-use notekeeper_store::{InMemoryStore, PostgresStore, conformance};
+use notekeeper_store::{
+    InMemoryStore, PostgresStore,
+    conformance::{self, Capability},
+};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 
 use crate::{
     database::{Database, database_url},
     database_file::DatabaseFile,
+    minimal::Minimal,
 };
 
 #[tokio::test]
 async fn in_memory_does_what_every_store_must() {
-    conformance::exercise(async || InMemoryStore::default()).await;
+    let report = conformance::exercise(async || InMemoryStore::default()).await;
+    assert_eq!(report.left_out, [], "{report}");
+}
+
+#[tokio::test]
+async fn a_store_with_only_what_it_must_have_does_as_well() {
+    let report = conformance::exercise(async || Minimal::default()).await;
+    use Capability::{Metadata, Snapshots, Tails};
+    assert_eq!(report.left_out, [Metadata, Tails, Snapshots], "{report}");
+}
+
+/// Each of its calls lets the others go first, so changes come between.
+#[tokio::test]
+async fn so_does_one_whose_edits_give_up_beside_others() {
+    let report = conformance::exercise(async || Minimal::polite()).await;
+    assert_eq!(
+        report.to_string(),
+        "`minimal` does what every store must; left out: edits that never give up, metadata of \
+         writes, ends of over-long notes, texts of snapshots"
+    );
 }
 
 #[tokio::test]

@@ -1,0 +1,214 @@
+//! A search stalls nothing that runs beside it on the same thread.
+//!
+//! A ticker is to tick each millisecond, and says how late it was. How late it is depends on the
+//! machine as well: a thread that the machine doesn't run is late without any fault of the search.
+//! So a second ticker runs meanwhile on a thread of its own that does nothing else. Where that one
+//! was late too, the measurement says nothing, and another is made; a search that holds up its
+//! thread does so each time.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use notekeeper_domain::{Scan, Scope, SearchLimits, SearchQuery};
+use notekeeper_store::{InMemoryStore, Store, WriteRequest};
+use tokio::time::MissedTickBehavior;
+
+use crate::{
+    database::{Database, name, scope},
+    database_file::DatabaseFile,
+    minimal::Minimal,
+};
+
+const NOTES: usize = 1_000;
+const NOTE_CHARS: usize = 64 * 1024;
+
+/// Latest that a tick may be.
+const LATE_MAX: Duration = Duration::from_millis(50);
+
+/// The other ticker's lateness from which on the machine, not the search, is to blame.
+const MACHINE_LATE_MAX: Duration = Duration::from_millis(20);
+
+/// Measurements in which the machine kept up and the search's ticker was late, until it counts.
+const LATE_MEASUREMENTS: usize = 3;
+
+/// Longest that measurements go on.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+const LIMITS: SearchLimits = SearchLimits {
+    results_max: 10,
+    result_chars_max: 4_000,
+    files_max: NOTES,
+    note_chars_max: NOTE_CHARS,
+};
+
+/// What the ticker ticks beside.
+fn query() -> SearchQuery {
+    SearchQuery::parse("needle HAY nowhere").expect("a valid query")
+}
+
+/// Text of one note. Every note matches, so none is left out by a database.
+fn text() -> String {
+    let line = "some Hay, and more of it, which isn't what was looked for\n";
+    let mut text = line.repeat(NOTE_CHARS / line.len());
+    text.push_str("a needle");
+    text
+}
+
+/// A ticker that goes on until it is told to stop, and gives how late it was at worst.
+async fn tick_until(stop: Arc<AtomicBool>) -> Duration {
+    let mut ticks = tokio::time::interval(Duration::from_millis(1));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut latest = Duration::ZERO;
+    while !stop.load(Ordering::SeqCst) {
+        let due = ticks.tick().await;
+        latest = latest.max(due.elapsed());
+    }
+    latest
+}
+
+/// A ticker on a thread of its own.
+fn tick_apart(stop: Arc<AtomicBool>) -> std::thread::JoinHandle<Duration> {
+    std::thread::spawn(move || {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .expect("a runtime")
+            .block_on(tick_until(stop))
+    })
+}
+
+/// How late a ticker was beside the work, at worst, and how late one apart from it was.
+async fn lateness<T>(work: impl Future<Output = T>) -> (T, Duration, Duration) {
+    let stop = Arc::new(AtomicBool::new(false));
+    let apart = tick_apart(Arc::clone(&stop));
+    let beside = tokio::spawn(tick_until(Arc::clone(&stop)));
+    // The ticker's first poll.
+    tokio::task::yield_now().await;
+    let done = work.await;
+    stop.store(true, Ordering::SeqCst);
+    let beside = beside.await.expect("the ticker ends");
+    (done, beside, apart.join().expect("the ticker apart ends"))
+}
+
+/// Searches beside a ticker until a measurement shows whether the ticker is in time.
+async fn assert_stalls_nothing<S: Store>(store: &S, scope: &Scope) {
+    let began = Instant::now();
+    let mut late = Vec::new();
+    while late.len() < LATE_MEASUREMENTS && began.elapsed() < PATIENCE {
+        let query = query();
+        let (answer, beside, apart) = lateness(store.search(scope, &query, &LIMITS)).await;
+        let answer = answer.expect("search answers");
+        assert_eq!((answer.scanned, answer.matches.len()), (NOTES, 1));
+        if beside <= LATE_MAX {
+            return;
+        }
+        println!("a tick was {beside:?} late beside the search, {apart:?} apart from it");
+        if apart <= MACHINE_LATE_MAX {
+            late.push(beside);
+        }
+    }
+    panic!("{} holds up its thread: {late:?}", store.kind());
+}
+
+async fn fill<S: Store>(store: &S, scope: &Scope) {
+    let text = text();
+    for note in 0..NOTES {
+        let request = WriteRequest::new(&text, &notekeeper_store::Expected::Any);
+        store
+            .write(scope, &name(&format!("n{note:04}.md")), &request, None)
+            .await
+            .expect("write");
+    }
+}
+
+/// On one thread, where whoever doesn't yield holds up everyone.
+fn on_one_thread(test: impl Future<Output = ()>) {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime")
+        .block_on(test);
+}
+
+#[test]
+fn a_long_search_in_memory_stalls_nothing() {
+    on_one_thread(async {
+        let (store, scope) = (InMemoryStore::default(), scope("busy/main"));
+        fill(&store, &scope).await;
+        assert_stalls_nothing(&store, &scope).await;
+    });
+}
+
+#[test]
+fn a_long_search_of_a_store_that_has_none_of_its_own_stalls_nothing() {
+    on_one_thread(async {
+        let (store, scope) = (Minimal::default(), scope("busy/main"));
+        fill(&store, &scope).await;
+        assert_stalls_nothing(&store, &scope).await;
+    });
+}
+
+#[test]
+fn a_long_search_in_sqlite_stalls_nothing() {
+    on_one_thread(async {
+        let file = DatabaseFile::new();
+        let (store, scope) = (file.store().await, scope("busy/main"));
+        sqlx::query(
+            "insert into notes (scope, name, content, chars, version) \
+             with recursive numbers (n) as (select 0 union all select n + 1 from numbers where n < $1 - 1) \
+             select $2, printf('n%04d.md', n), $3, length($3), n + 1 from numbers",
+        )
+        .bind(i64::try_from(NOTES).expect("a small number"))
+        .bind(scope.as_str())
+        .bind(text())
+        .execute(&mut file.connection().await)
+        .await
+        .expect("fill");
+        assert_stalls_nothing(&store, &scope).await;
+        store.close().await;
+    });
+}
+
+#[test]
+fn a_long_search_in_postgres_stalls_nothing() {
+    on_one_thread(async {
+        let database = Database::migrated().await;
+        let (store, scope) = (database.store(), scope("busy/main"));
+        sqlx::query(
+            "insert into notes (scope, name, content, chars, version) \
+             select $2, format('n%s.md', lpad(n::text, 4, '0')), $3, char_length($3), n + 1 \
+             from generate_series(0, $1 - 1) as n",
+        )
+        .bind(i64::try_from(NOTES).expect("a small number"))
+        .bind(scope.as_str())
+        .bind(text())
+        .execute(&mut database.connection().await)
+        .await
+        .expect("fill");
+        assert_stalls_nothing(&store, &scope).await;
+        store.close().await;
+    });
+}
+
+/// Not of a store: it shows that the ticker would tell.
+#[test]
+fn a_scan_that_never_yields_is_seen_to_hold_up_its_thread() {
+    on_one_thread(async {
+        let (query, text) = (query(), text());
+        let scan = async {
+            let mut scan = Scan::new(&query, LIMITS);
+            let began = Instant::now();
+            // However fast the machine is.
+            while began.elapsed() < 2 * LATE_MAX {
+                scan.add("a.md", &text);
+            }
+        };
+        let ((), beside, _) = lateness(scan).await;
+        assert!(beside > LATE_MAX, "{beside:?}");
+    });
+}
