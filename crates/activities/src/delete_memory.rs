@@ -45,7 +45,7 @@ impl Notebook {
             fingerprint: Fingerprint::of_delete(&scope, &name),
         };
 
-        let span = operation_span!("memory.delete", store, scope, memory.replayed = Empty);
+        let span = operation_span!("memory.delete", self, store, scope, memory.replayed = Empty);
         let result = commit(store.as_ref(), &scope, &name, &expected, &operation)
             .instrument(span.clone())
             .await;

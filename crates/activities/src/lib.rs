@@ -15,6 +15,7 @@ pub mod fault;
 mod fault;
 mod named;
 mod notebook;
+mod scope_hash;
 mod span;
 
 mod call_model;
@@ -37,3 +38,4 @@ pub use named::{Models, Stores};
 pub use notebook::Notebook;
 pub use notebook_activities::NotebookActivities;
 pub use replace_whole::{ExpectedNote, ReplaceWhole};
+pub use scope_hash::{ScopeHashKey, WeakScopeHashKey};

@@ -7,7 +7,7 @@ use tracing::{Instrument as _, field::Empty};
 use crate::{
     Failure, Notebook, bounds,
     encoded::encoded_bytes,
-    span::{operation_span, record_stop},
+    span::{operation_span, record_count, record_stop},
 };
 
 impl Notebook {
@@ -24,6 +24,7 @@ impl Notebook {
 
         let span = operation_span!(
             "memory.list",
+            self,
             store,
             scope,
             memory.files = Empty,
@@ -37,7 +38,7 @@ impl Notebook {
             .inspect_err(|failure| record_stop(&span, failure.kind.as_str()))?;
         let listed = within_result(to_wire(listing));
         span.record("memory.outcome", "ok");
-        span.record("memory.files", listed.files.len());
+        record_count(&span, "memory.files", listed.files.len());
         span.record("memory.truncated", listed.truncated);
         Ok(listed)
     }

@@ -15,7 +15,7 @@ use crate::{
     Failure, Notebook, bounds,
     encoded::check_encoded,
     fault,
-    span::{operation_span, record_stop},
+    span::{operation_span, record_count, record_stop},
 };
 
 impl Notebook {
@@ -59,6 +59,7 @@ impl Notebook {
         )?;
         let settings = settings(&format!("{at}.render"), render)?;
         Ok(Memory {
+            notebook: self,
             store: self.stores.get(&request.store)?.as_ref(),
             scope: request.scope.resolve()?,
             bounds: NotebookBounds {
@@ -94,6 +95,7 @@ fn settings(at: &str, render: &RenderOptions) -> Result<RenderSettings, Failure>
 
 /// One request, checked.
 struct Memory<'a> {
+    notebook: &'a Notebook,
     store: &'a dyn Store,
     scope: Scope,
     bounds: NotebookBounds,
@@ -105,6 +107,7 @@ impl Memory<'_> {
     async fn answer(&self) -> Result<SnapshotAnswer, Failure> {
         let span = operation_span!(
             "memory.inject",
+            self.notebook,
             self.store,
             self.scope,
             memory.main_chars = Empty,
@@ -202,15 +205,13 @@ fn record_view(span: &Span, view: &NotebookView, rendered: &Rendered) {
         Rendered::BudgetExhausted => ("budget_exhausted", 0),
     };
     span.record("memory.outcome", outcome);
-    span.record(
-        "memory.main_chars",
-        main.map_or(0, |main| main.content.chars().count()),
-    );
+    let main_chars = main.map_or(0, |main| main.content.chars().count());
+    record_count(span, "memory.main_chars", main_chars);
     span.record(
         "memory.main_truncated",
         main.is_some_and(|main| main.part != MainPart::Whole),
     );
-    span.record("memory.files", view.names.len());
+    record_count(span, "memory.files", view.names.len());
     span.record("memory.files_truncated", view.more_names);
-    span.record("memory.injected_chars", injected_chars);
+    record_count(span, "memory.injected_chars", injected_chars);
 }

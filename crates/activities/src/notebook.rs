@@ -1,9 +1,9 @@
 //! The notebook: the memory operations of the contract over the configured stores.
 
 use notekeeper_contract::OperationRef;
-use notekeeper_domain::{InvalidOperation, OperationId};
+use notekeeper_domain::{InvalidOperation, OperationId, Scope};
 
-use crate::{Caller, Stores};
+use crate::{Caller, ScopeHashKey, Stores, scope_hash::scope_hash};
 
 /// Runs the memory operations of the contract. Activities, the command line and tests use it; it
 /// needs no Temporal.
@@ -14,12 +14,29 @@ use crate::{Caller, Stores};
 #[derive(Debug, Clone)]
 pub struct Notebook {
     pub(crate) stores: Stores,
+    scope_hash_key: Option<ScopeHashKey>,
 }
 
 impl Notebook {
     /// A notebook over these stores.
     pub fn new(stores: Stores) -> Self {
-        Self { stores }
+        Self {
+            stores,
+            scope_hash_key: None,
+        }
+    }
+
+    /// The same notebook, whose spans call scopes by hashes with this key. `None`: by the unkeyed
+    /// ones.
+    #[must_use]
+    pub fn with_scope_hash_key(mut self, key: Option<ScopeHashKey>) -> Self {
+        self.scope_hash_key = key;
+        self
+    }
+
+    /// What spans call a scope.
+    pub(crate) fn scope_hash(&self, scope: &Scope) -> String {
+        scope_hash(self.scope_hash_key.as_ref(), scope)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     Failure, Notebook, bounds,
     encoded::{encoded_bytes, prefix_within},
     failure::{Stop, settle},
-    span::{operation_span, record_stop},
+    span::{operation_span, record_count, record_stop},
 };
 
 impl Notebook {
@@ -40,7 +40,7 @@ impl Notebook {
         let name = NoteName::from_tool(&input.file)?;
         let scope = input.scope.resolve()?;
 
-        let span = operation_span!("memory.read", store, scope, memory.chars = Empty);
+        let span = operation_span!("memory.read", self, store, scope, memory.chars = Empty);
         let read = async {
             let part = store.read(&scope, &name, chars_max).await?;
             Ok(part.ok_or(Refusal::NotFound)?)
@@ -56,7 +56,7 @@ impl Notebook {
             version: part.version.as_str().to_owned(),
         };
         span.record("memory.outcome", "ok");
-        span.record("memory.chars", content.content.chars().count());
+        record_count(&span, "memory.chars", content.content.chars().count());
         Ok(content)
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     Failure, Notebook, bounds,
     encoded::encoded_bytes,
     failure::{Stop, settle},
-    span::{operation_span, record_stop},
+    span::{operation_span, record_count, record_stop},
 };
 
 impl Notebook {
@@ -35,6 +35,7 @@ impl Notebook {
 
         let span = operation_span!(
             "memory.search",
+            self,
             store,
             scope,
             memory.matches = Empty,
@@ -50,13 +51,13 @@ impl Notebook {
             .inspect_err(|stop| record_stop(&span, stop.code()))?;
         let found = within_result(to_wire(answer));
         span.record("memory.outcome", "ok");
-        span.record("memory.matches", found.matches.len());
-        span.record("memory.scanned", found.scanned);
+        record_count(&span, "memory.matches", found.matches.len());
+        record_count(&span, "memory.scanned", found.scanned);
         let snippets = found
             .matches
             .iter()
             .map(|found| found.snippet.chars().count());
-        span.record("memory.chars", snippets.sum::<usize>());
+        record_count(&span, "memory.chars", snippets.sum());
         span.record("memory.truncated", found.truncated);
         Ok(found)
     }

@@ -5,14 +5,14 @@ use tracing::Span;
 
 use crate::failure::Stop;
 
-/// Opens the span of one operation: its literal name, the store, the scope, then the fields of
-/// its own, as `tracing` takes them.
+/// Opens the span of one operation: its literal name, the notebook, the store, the scope, then the
+/// fields of its own, as `tracing` takes them.
 macro_rules! operation_span {
-    ($name:literal, $store:expr, $scope:expr, $($fields:tt)*) => {
+    ($name:literal, $notebook:expr, $store:expr, $scope:expr, $($fields:tt)*) => {
         tracing::info_span!(
             $name,
             memory.backend = $store.kind(),
-            memory.scope_hash = %$scope.hash(),
+            memory.scope_hash = $notebook.scope_hash(&$scope),
             memory.outcome = tracing::field::Empty,
             memory.exception_type = tracing::field::Empty,
             $($fields)*
@@ -21,6 +21,11 @@ macro_rules! operation_span {
 }
 
 pub(crate) use operation_span;
+
+/// Records a count. Exporters know whole numbers with a sign and would make text of others.
+pub(crate) fn record_count(span: &Span, field: &str, count: usize) {
+    span.record(field, i64::try_from(count).unwrap_or(i64::MAX));
+}
 
 /// Records that an operation was stopped, by what.
 pub(crate) fn record_stop(span: &Span, code: &str) {

@@ -5,6 +5,7 @@ mod models;
 mod parse;
 mod resolved;
 mod stores;
+mod telemetry;
 mod worker;
 
 use std::{collections::BTreeMap, path::Path};
@@ -19,9 +20,13 @@ pub(crate) use self::{
     models::{BaseUrl, ModelConfig},
     resolved::{Setting, settings},
     stores::StoreConfig,
+    telemetry::{CollectorConfig, KeyPlace, TelemetryConfig},
     worker::{Queue, WorkerConfig},
 };
-use self::{models::ModelSection, parse::parse, stores::StoreSection, worker::WorkerSection};
+use self::{
+    models::ModelSection, parse::parse, stores::StoreSection, telemetry::TelemetrySection,
+    worker::WorkerSection,
+};
 
 /// What the TOML file may hold. An unknown key is an error.
 #[derive(Debug, Default, Deserialize)]
@@ -31,6 +36,7 @@ pub(crate) struct File {
     worker: WorkerSection,
     stores: BTreeMap<String, StoreSection>,
     models: BTreeMap<String, ModelSection>,
+    telemetry: TelemetrySection,
 }
 
 #[derive(Debug, Default, Deserialize)]

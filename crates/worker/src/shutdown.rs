@@ -1,6 +1,6 @@
 //! Stopping on signals.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
@@ -16,7 +16,8 @@ const SAME_WISH: Duration = Duration::from_millis(300);
 /// Tells whoever asks that the process should stop.
 #[derive(Debug, Clone)]
 pub(crate) struct Shutdown {
-    ask: watch::Sender<bool>,
+    /// When a stop was asked for first.
+    ask: watch::Sender<Option<Instant>>,
 }
 
 impl Shutdown {
@@ -25,12 +26,14 @@ impl Shutdown {
     pub(crate) fn on_signals() -> anyhow::Result<Self> {
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
-        let ask = watch::Sender::new(false);
-        let shutdown = Self { ask: ask.clone() };
+        let shutdown = Self {
+            ask: watch::Sender::new(None),
+        };
+        let signalled = shutdown.clone();
         tokio::spawn(async move {
             either(&mut terminate, &mut interrupt).await;
             tracing::info!("stopping");
-            ask.send_replace(true);
+            signalled.ask();
             let same_wish = async {
                 loop {
                     either(&mut terminate, &mut interrupt).await;
@@ -49,19 +52,25 @@ impl Shutdown {
     #[cfg(test)]
     pub(crate) fn by_hand() -> Self {
         Self {
-            ask: watch::Sender::new(false),
+            ask: watch::Sender::new(None),
         }
     }
 
     /// Asks for a stop.
     pub(crate) fn ask(&self) {
-        self.ask.send_replace(true);
+        self.ask
+            .send_modify(|asked| *asked = asked.or_else(|| Some(Instant::now())));
+    }
+
+    /// How long ago a stop was asked for; zero while none was.
+    pub(crate) fn since_asked(&self) -> Duration {
+        self.ask.borrow().map_or(Duration::ZERO, |at| at.elapsed())
     }
 
     /// Waits until a stop is asked for.
     pub(crate) async fn asked(&self) {
         // `self` holds a sender, so the channel can't close under the wait.
-        let _ = self.ask.subscribe().wait_for(|asked| *asked).await;
+        let _ = self.ask.subscribe().wait_for(Option::is_some).await;
     }
 }
 

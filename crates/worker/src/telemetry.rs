@@ -1,53 +1,23 @@
-//! Logs.
+//! Logs on standard error, and spans for a collector where one is configured.
+//!
+//! Neither holds content, names of notes or namespaces. Spans are ours alone: those of libraries,
+//! and events, never leave the process.
 
-use std::io::IsTerminal as _;
+mod collector;
+mod logs;
+mod spans;
 
-use anyhow::Context as _;
-use tracing_subscriber::EnvFilter;
+pub(crate) use spans::SpanExport;
 
-/// Whatever the filter says: libraries that quote a URL with a password, or a model's answer.
-const QUOTING: [&str; 2] = ["sqlx_postgres::options=off", "async_openai=off"];
+use tracing_subscriber::{layer::SubscriberExt as _, util::SubscriberInitExt as _};
 
-/// The SDK's core. Of a history that it can't replay it logs an event whole: messages and notes.
-const CORE: &str = "temporalio_sdk_core";
-
-/// Starts logging to standard error. Libraries stay at warnings where the filter names none of
-/// them. Where the command `replays` histories, the core logs nothing unless the filter names it.
+/// Starts logging to standard error. Spans go nowhere until [`SpanExport::start`]. Where the
+/// command `replays` histories, the SDK's core logs nothing unless the filter names it.
 pub(crate) fn start(filter: &str, replays: bool) -> anyhow::Result<()> {
-    let quiet = [
-        "temporalio_sdk_core=warn",
-        "temporalio_client=warn",
-        "sqlx=warn",
-        "h2=warn",
-    ];
-    let mut parsed = EnvFilter::try_new(filter)
-        .with_context(|| format!("log filter `{filter}` can't be used"))?;
-    if !filter.contains('=') {
-        for directive in quiet {
-            parsed = parsed.add_directive(directive.parse().context("own log directive")?);
-        }
-    }
-    if replays && !filter.contains(CORE) {
-        let silent = format!("{CORE}=off");
-        parsed = parsed.add_directive(silent.parse().context("own log directive")?);
-    }
-    // The driver would quote a parameter of the database's URL that it doesn't know, with its
-    // value: a misspelt password. The store names the parameter alone.
-    for directive in QUOTING {
-        parsed = parsed.add_directive(directive.parse().context("own log directive")?);
-    }
-    tracing_subscriber::fmt()
-        .with_env_filter(parsed)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal() && wants_colour())
-        .with_target(false)
-        // A log that can't be written, on a full disk say, ends no worker.
-        .log_internal_errors(false)
+    let logs = logs::layer(filter, replays)?;
+    tracing_subscriber::registry()
+        .with(spans::layer())
+        .with(logs)
         .init();
     Ok(())
-}
-
-/// `NO_COLOR` with any value but an empty one asks for none.
-fn wants_colour() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

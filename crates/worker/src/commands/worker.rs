@@ -15,6 +15,7 @@ use crate::{
     connection::{TemporalTarget, check_namespace, patiently},
     program::own_program,
     shutdown::Shutdown,
+    telemetry::SpanExport,
     wiring::{OpenStores, close_stores, open_models, open_stores},
     workers::{self, Activities},
 };
@@ -107,8 +108,10 @@ impl Opened {
             databases,
             files,
         } = open_stores(&config.stores).await?;
+        let key = config.telemetry.scope_hash_key.clone();
+        let notebook = Notebook::new(stores.clone()).with_scope_hash_key(key);
         let activities = Activities {
-            notebook: NotebookActivities::new(Notebook::new(stores.clone())),
+            notebook: NotebookActivities::new(notebook),
             model: ModelActivities::new(ModelRequests::new(models, stores)),
         };
         Ok(Self {
@@ -124,8 +127,8 @@ impl Opened {
     }
 }
 
-/// Serves until a stop is asked for, and closes the stores. `ready` is called once every worker is
-/// up.
+/// Serves until a stop is asked for, closes the stores, and sends the spans that are left within
+/// what is left of the drain. `ready` is called once every worker is up.
 pub(crate) async fn serve(
     config: &WorkerConfig,
     opened: Opened,
@@ -133,8 +136,18 @@ pub(crate) async fn serve(
     shutdown: &Shutdown,
     ready: impl FnOnce(),
 ) -> anyhow::Result<()> {
+    let spans = match SpanExport::start(config.telemetry.collector.as_ref()) {
+        Ok(spans) => spans,
+        Err(error) => {
+            opened.close().await;
+            return Err(error);
+        }
+    };
     let result = serve_opened(config, &opened, target, shutdown, ready).await;
     opened.close().await;
+    spans
+        .finish(config.drain.saturating_sub(shutdown.since_asked()))
+        .await;
     result
 }
 

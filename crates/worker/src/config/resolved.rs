@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::{connection::TemporalTarget, exit_limits::ExitLimits};
 
 use super::{
-    ModelConfig, StoreConfig, WorkerConfig,
+    KeyPlace, ModelConfig, StoreConfig, TelemetryConfig, WorkerConfig,
     given::{Given, Source, safe},
 };
 
@@ -39,6 +39,9 @@ const KEYS: &[(&str, &str)] = &[
     ("exit_above_resident_mb", "worker.exit_above_resident_mb"),
 ];
 
+/// Key of the collector's URL.
+const ENDPOINT: &str = "telemetry.endpoint";
+
 /// All settings, by key. What somebody gave appears in any case, also where this program's list of
 /// what there is doesn't have it.
 pub(crate) fn settings(
@@ -65,6 +68,13 @@ pub(crate) fn settings(
         given
             .entry("stores.default.kind".to_owned())
             .or_insert_with(|| by.clone());
+    }
+    // This variable goes before the file and is no argument's.
+    let collector = config.telemetry.collector.as_ref();
+    if let Some(name) = collector.and_then(|collector| collector.variable) {
+        let source = Source::Variable(name.to_owned());
+        let value = Value::Null;
+        given.insert(ENDPOINT.to_owned(), Given { value, source });
     }
     let keys: BTreeSet<&String> = resolved.keys().chain(given.keys()).collect();
     keys.into_iter()
@@ -116,6 +126,7 @@ fn resolved(config: &WorkerConfig, target: &TemporalTarget) -> BTreeMap<String, 
             after_activities,
             above_resident_mb,
         },
+        telemetry,
     } = config;
     let mut all = BTreeMap::new();
     let mut put = |key: &str, value: Value, otherwise: Source| {
@@ -150,6 +161,9 @@ fn resolved(config: &WorkerConfig, target: &TemporalTarget) -> BTreeMap<String, 
         };
         put(key, value, otherwise);
     }
+    for (key, value) in of_telemetry(telemetry) {
+        put(key, value, Source::Default);
+    }
     for (name, store) in stores {
         for (key, value) in of_store(store) {
             put(&format!("stores.{name}.{key}"), value, Source::Default);
@@ -161,6 +175,26 @@ fn resolved(config: &WorkerConfig, target: &TemporalTarget) -> BTreeMap<String, 
         }
     }
     all
+}
+
+/// Where spans go, and where the key of scope hashes stands; null for nowhere.
+fn of_telemetry(telemetry: &TelemetryConfig) -> [(&'static str, Value); 3] {
+    let TelemetryConfig {
+        collector,
+        scope_hash_key: _,
+        key_place,
+    } = telemetry;
+    let (variable, file) = match key_place {
+        None => (None, None),
+        Some(KeyPlace::Variable(name)) => (Some(name), None),
+        Some(KeyPlace::File(path)) => (None, Some(path)),
+    };
+    let url = collector.as_ref().map(|collector| collector.url.as_str());
+    [
+        (ENDPOINT, json!(url)),
+        ("telemetry.scope_hash_key_env", json!(variable)),
+        ("telemetry.scope_hash_key_file", json!(file)),
+    ]
 }
 
 /// What every model of a kind has. What may be missing is listed as it was given.

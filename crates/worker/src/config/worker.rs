@@ -12,7 +12,9 @@ use crate::{
     exit_limits::ExitLimits,
 };
 
-use super::{File, ModelConfig, StoreConfig, TemporalConfig, models::environment};
+use super::{
+    File, ModelConfig, StoreConfig, TelemetryConfig, TemporalConfig, models::environment,
+};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -76,6 +78,7 @@ pub(crate) struct WorkerConfig {
     pub(crate) drain: Duration,
     /// When the worker ends by itself.
     pub(crate) exit: ExitLimits,
+    pub(crate) telemetry: TelemetryConfig,
 }
 
 /// Activities at a time on each queue. A write holds a connection for a few milliseconds, so this
@@ -168,6 +171,7 @@ impl File {
         let task_queue = self.task_queue(args.task_queue.as_deref());
         let workflow_task_queue = self.workflow_task_queue(args.workflow_task_queue.as_deref());
         let models = self.models(model, &environment)?;
+        let telemetry = self.telemetry(&environment)?;
         let exit = self.worker.exit();
         let named = self
             .worker
@@ -202,6 +206,7 @@ impl File {
                 .drain_seconds
                 .map_or(DRAIN_DEFAULT, Duration::from_secs),
             exit,
+            telemetry,
         };
         if config.task_queue.is_empty() || config.workflow_task_queue.is_empty() {
             bail!("a task queue's name is empty; leave the setting out for the default");
