@@ -73,7 +73,14 @@ impl Notebook {
             fingerprint: Fingerprint::of_whole_write(&scope, &name, &input.content),
         };
 
-        let span = operation_span!("memory.replace", self, store, scope, memory.replayed = Empty);
+        let span = operation_span!(
+            "memory.replace",
+            self,
+            store,
+            scope,
+            memory.chars = Empty,
+            memory.replayed = Empty,
+        );
         let result = commit(
             store.as_ref(),
             &scope,

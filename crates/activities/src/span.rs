@@ -40,6 +40,9 @@ pub(crate) fn record_mutation(span: &Span, result: &Result<Receipt, Stop>, done:
             let outcome = if receipt.replayed { "replayed" } else { done };
             span.record("memory.outcome", outcome);
             span.record("memory.replayed", receipt.replayed);
+            if let Some(chars) = receipt.chars {
+                record_count(span, "memory.chars", chars);
+            }
         }
         Err(stop) => record_stop(span, stop.code()),
     }

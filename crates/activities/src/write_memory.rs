@@ -53,7 +53,14 @@ impl Notebook {
             metadata: None,
         };
 
-        let span = operation_span!("memory.write", self, store, scope, memory.replayed = Empty);
+        let span = operation_span!(
+            "memory.write",
+            self,
+            store,
+            scope,
+            memory.chars = Empty,
+            memory.replayed = Empty,
+        );
         let result = commit(store.as_ref(), &scope, &name, &request, &operation)
             .instrument(span.clone())
             .await;

@@ -20,6 +20,8 @@ pub(crate) enum Change<'a> {
 #[derive(Debug)]
 pub(crate) struct NewText {
     pub(crate) text: String,
+    /// Characters of the text.
+    pub(crate) chars: usize,
     pub(crate) status: ReceiptStatus,
 }
 
@@ -43,24 +45,26 @@ impl Change<'_> {
 
     /// The new text, from as much of the current one as the change needs; `None`: no note.
     pub(crate) fn apply(&self, current: Option<&str>) -> Result<NewText, MutationError> {
-        let new = match self {
+        let (text, status) = match self {
             Self::Edit {
                 edit,
                 note_chars_max,
             } => {
                 let applied = edit.apply(current, *note_chars_max)?;
-                NewText {
-                    text: applied.text,
-                    status: applied.status.into(),
-                }
+                (applied.text, applied.status.into())
             }
-            Self::Whole(request) => NewText {
-                text: request.content.to_owned(),
-                status: request.receipt_status(current.is_some()),
-            },
+            Self::Whole(request) => {
+                let status = request.receipt_status(current.is_some());
+                (request.content.to_owned(), status)
+            }
         };
         // An edit can make a text that neither the note nor the edit was.
-        check_content("content", &new.text)?;
-        Ok(new)
+        check_content("content", &text)?;
+        let chars = text.chars().count();
+        Ok(NewText {
+            text,
+            chars,
+            status,
+        })
     }
 }

@@ -114,6 +114,7 @@ impl InMemoryStore {
         let receipt = Receipt {
             status,
             version: version.clone(),
+            chars: text.as_deref().map(|text| text.chars().count()),
             existed,
             replayed: false,
         };
@@ -147,6 +148,7 @@ impl ScopeState {
                 Err(MutationError::OperationConflict)
             }
             Some((_, receipt)) => Ok(Some(Receipt {
+                chars: None,
                 replayed: true,
                 ..receipt.clone()
             })),

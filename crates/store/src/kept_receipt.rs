@@ -28,6 +28,7 @@ impl KeptReceipt<'_> {
         Ok(Ok(Receipt {
             status,
             version: self.version.map(token),
+            chars: None,
             existed: self.existed,
             replayed: true,
         }))

@@ -45,6 +45,11 @@ pub(crate) async fn edit<S: NoteStore + ?Sized>(
         };
         match store.write(scope, name, &write, Some(operation)).await {
             Err(MutationError::VersionConflict) => {}
+            Ok(receipt) if !receipt.replayed => {
+                // Whatever the store says of it, or doesn't.
+                let chars = Some(applied.text.chars().count());
+                return Ok(Receipt { chars, ..receipt });
+            }
             result => return result,
         }
     }

@@ -9,6 +9,9 @@ pub struct Receipt {
     pub status: ReceiptStatus,
     /// Version that it made; `None` for a deletion.
     pub version: Option<Version>,
+    /// Characters of the text that this call wrote. `None` for a deletion, and for an answer from
+    /// a receipt, which doesn't keep it.
+    pub chars: Option<usize>,
     /// Whether the note existed before.
     pub existed: bool,
     /// Whether this answer comes from the receipt of an earlier call.

@@ -103,7 +103,9 @@ async fn a_mutation_leaves_one_span_that_says_what_it_came_to() {
     assert_eq!(
         recorder.take_spans(),
         [
-            json!(["memory.write", {"memory.outcome": "ok", "memory.replayed": "false"}]),
+            json!(["memory.write", {
+                "memory.outcome": "ok", "memory.replayed": "false", "memory.chars": "4",
+            }]),
             json!(["memory.write", {"memory.outcome": "replayed", "memory.replayed": "true"}]),
             json!(["memory.write", {"memory.outcome": "error", "memory.exception_type": conflict}]),
         ]

@@ -27,6 +27,7 @@ pub(super) async fn exercise<S: Store>(store: &S) {
 
 fn replay_of(first: &Receipt) -> Receipt {
     Receipt {
+        chars: None,
         replayed: true,
         ..first.clone()
     }
@@ -49,6 +50,8 @@ async fn a_replay_is_the_recorded_result<S: Store>(notebook: &Notebook<'_, S>) {
         .await
         .expect("write");
     assert!(!created.replayed && !updated.replayed && !written.replayed);
+    let made = [&created, &updated, &written].map(|receipt| receipt.chars);
+    assert_eq!(made, [Some(4), Some(4), Some(3)]);
     notebook.put("a.md", "something else").await;
     for _ in 0..2 {
         let again = notebook
@@ -196,6 +199,7 @@ async fn a_deletion_is_answered_for_good<S: Store>(notebook: &Notebook<'_, S>) {
         Receipt {
             status: ReceiptStatus::NotFound,
             version: None,
+            chars: None,
             existed: false,
             replayed: false
         }

@@ -32,6 +32,7 @@ async fn a_written_note_reads_back<S: Store>(notebook: &Notebook<'_, S>) {
         Receipt {
             status: ReceiptStatus::Created,
             version: Some(version.clone()),
+            chars: Some(3),
             existed: false,
             replayed: false,
         }
@@ -175,6 +176,7 @@ async fn deletion_respects_the_version<S: Store>(notebook: &Notebook<'_, S>) {
         Receipt {
             status: ReceiptStatus::Deleted,
             version: None,
+            chars: None,
             existed: true,
             replayed: false
         }

@@ -33,6 +33,7 @@ impl Deletion<'_> {
             Ok(Some(existed)) => Ok(Ok(Receipt {
                 status: ReceiptStatus::of_deletion(existed),
                 version: None,
+                chars: None,
                 existed,
                 replayed: false,
             })),

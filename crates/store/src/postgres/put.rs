@@ -14,7 +14,7 @@ use super::{
     receipt::{answer, find_receipt},
 };
 use crate::{
-    Expected, MutationError, Receipt, ReceiptStatus, StoreError,
+    Expected, MutationError, Receipt, StoreError,
     change::{Change, NewText},
     counts::{bounded, token},
     kept_receipt::Outcome,
@@ -190,9 +190,7 @@ impl Put<'_> {
             .bind_text(CREATE_NOTE, new)
             .fetch_optional(connection)
             .await?;
-        written
-            .map(|row| receipt(&row, new.status, false))
-            .transpose()
+        written.map(|row| receipt(&row, new, false)).transpose()
     }
 
     async fn update(
@@ -208,9 +206,7 @@ impl Put<'_> {
             .bind(existed)
             .fetch_optional(connection)
             .await?;
-        written
-            .map(|row| receipt(&row, new.status, existed))
-            .transpose()
+        written.map(|row| receipt(&row, new, existed)).transpose()
     }
 
     /// The values that both writing statements take, in their order.
@@ -225,7 +221,7 @@ impl Put<'_> {
             .bind(self.name.as_str())
             .bind(&new.text)
             .bind(folded(&new.text))
-            .bind(bounded(new.text.chars().count()))
+            .bind(bounded(new.chars))
             .bind(
                 self.operation
                     .map(|operation| operation.fingerprint.as_str()),
@@ -235,15 +231,12 @@ impl Put<'_> {
     }
 }
 
-fn receipt(
-    row: &sqlx::postgres::PgRow,
-    status: ReceiptStatus,
-    existed: bool,
-) -> Result<Receipt, Fault> {
+fn receipt(row: &sqlx::postgres::PgRow, new: &NewText, existed: bool) -> Result<Receipt, Fault> {
     let version: Version = token(row.try_get("version")?);
     Ok(Receipt {
-        status,
+        status: new.status,
         version: Some(version),
+        chars: Some(new.chars),
         existed,
         replayed: false,
     })

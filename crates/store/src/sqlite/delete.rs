@@ -37,6 +37,7 @@ impl Mutation for Deletion<'_> {
         Ok(Ok(Receipt {
             status: ReceiptStatus::of_deletion(existed),
             version: None,
+            chars: None,
             existed,
             replayed: false,
         }))

@@ -80,6 +80,7 @@ impl Put<'_> {
         Ok(Receipt {
             status: new.status,
             version: Some(token(row.try_get("version")?)),
+            chars: Some(new.chars),
             existed: version.is_some(),
             replayed: false,
         })
@@ -96,7 +97,7 @@ impl Put<'_> {
             .bind(self.operation.map(|operation| operation.id.as_str()))
             .bind(self.name.as_str())
             .bind(&new.text)
-            .bind(bounded(new.text.chars().count()))
+            .bind(bounded(new.chars))
             .bind(
                 self.operation
                     .map(|operation| operation.fingerprint.as_str()),

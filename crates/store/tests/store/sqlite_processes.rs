@@ -112,6 +112,8 @@ fn read_back(line: &str, calls: &[Call]) -> (Call, Answer) {
             version: Some(next())
                 .filter(|version| *version != "-")
                 .map(Version::new),
+            // A line doesn't tell it.
+            chars: None,
             existed: next() == "true",
             replayed: next() == "true",
         }),

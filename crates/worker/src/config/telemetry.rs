@@ -116,7 +116,10 @@ impl TelemetrySection {
         &self,
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> anyhow::Result<Option<KeyPlace>> {
-        match (self.scope_hash_key_env.as_deref(), &self.scope_hash_key_file) {
+        match (
+            self.scope_hash_key_env.as_deref(),
+            &self.scope_hash_key_file,
+        ) {
             (Some(_), Some(_)) => bail!(
                 "`telemetry.scope_hash_key_env` and `telemetry.scope_hash_key_file` both say where \
                  the key is; leave one of them out"
@@ -125,8 +128,9 @@ impl TelemetrySection {
             // None, also where the usual variable is set.
             (Some(""), None) => Ok(None),
             (Some(name), None) => Ok(Some(KeyPlace::Variable(name.to_owned()))),
-            (None, None) => Ok(environment(KEY_VARIABLE)
-                .map(|_| KeyPlace::Variable(KEY_VARIABLE.to_owned()))),
+            (None, None) => {
+                Ok(environment(KEY_VARIABLE).map(|_| KeyPlace::Variable(KEY_VARIABLE.to_owned())))
+            }
         }
     }
 }
@@ -284,7 +288,10 @@ mod tests {
     fn nothing_leaves_the_process_unless_a_collector_is_named() {
         assert_eq!(url("", &[]), None);
         assert_eq!(url("[telemetry]\nendpoint = ''", &[]), None);
-        for off in [("OTEL_SDK_DISABLED", "TRUE"), ("OTEL_TRACES_EXPORTER", "none")] {
+        for off in [
+            ("OTEL_SDK_DISABLED", "TRUE"),
+            ("OTEL_TRACES_EXPORTER", "none"),
+        ] {
             let named = (ENDPOINT_VARIABLE, "http://variable:4318");
             assert_eq!(url(FILE, &[off, named]), None);
         }
@@ -377,7 +384,10 @@ mod tests {
         let missing = refused("[telemetry]\nscope_hash_key_env = 'OTHER'", &[]);
         assert!(missing.contains("`OTHER`"), "{missing}");
         let in_its_place = refused("[telemetry]\nscope_hash_key_env = 'hunter2'", &[]);
-        assert!(in_its_place.contains("in capital letters"), "{in_its_place}");
+        assert!(
+            in_its_place.contains("in capital letters"),
+            "{in_its_place}"
+        );
         let short = refused("", &[(KEY_VARIABLE, "hunter2")]);
         assert!(short.contains("openssl rand"), "{short}");
         let no_file = refused("[telemetry]\nscope_hash_key_file = '/nowhere/key'", &[]);

@@ -12,9 +12,7 @@ use crate::{
     exit_limits::ExitLimits,
 };
 
-use super::{
-    File, ModelConfig, StoreConfig, TelemetryConfig, TemporalConfig, models::environment,
-};
+use super::{File, ModelConfig, StoreConfig, TelemetryConfig, TemporalConfig, models::environment};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
