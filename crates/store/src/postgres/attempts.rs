@@ -2,9 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use sqlx::Connection;
-
-use super::{fault::Fault, lease::Lease, store::PostgresStore};
+use super::{
+    examine::{Unfit, alive, at_disposal},
+    fault::Fault,
+    lease::Lease,
+    store::PostgresStore,
+};
 use crate::StoreError;
 
 /// Most attempts at one operation.
@@ -47,17 +50,31 @@ impl<'s> Attempts<'s> {
     /// trip. Where that went wrong, or can't be repeated if it does, dead connections are passed
     /// over. A server that restarts leaves a pool full of them, so all of the pool is gone
     /// through if need be: that is quick, because they say so. A silent one costs the whole
-    /// wait, and where one is, the others most likely are too, so it ends the search.
+    /// wait, and where one is, the others most likely are too, so it ends the search. Of a caller's
+    /// pool each connection is examined each time: nobody else knows what was done with it.
     pub(super) async fn connection(&self) -> Result<Lease, Fault> {
+        let mut last = Fault::Passing {
+            reason: "no connection was alive".into(),
+            in_doubt: false,
+        };
         // All that the pool holds, and a new one.
         for _ in 0..=self.store.connections_max() {
             let mut lease = self.store.connection().await?;
-            if self.made == 0 && self.repeatable == Repeatable::Always {
+            let callers = self.store.pool_is_callers();
+            if !callers && self.made == 0 && self.repeatable == Repeatable::Always {
                 return Ok(lease);
             }
-            match tokio::time::timeout(self.store.patience(), lease.ping()).await {
+            let examined = async {
+                match callers {
+                    true => at_disposal(&mut lease).await,
+                    false => alive(&mut lease).await,
+                }
+            };
+            match tokio::time::timeout(self.store.patience(), examined).await {
                 Ok(Ok(())) => return Ok(lease),
-                Ok(Err(_)) => lease.close(),
+                Ok(Err(Unfit::Dead)) => lease.close(),
+                // It goes back as it is.
+                Ok(Err(Unfit::Fault(fault))) => last = fault,
                 Err(_) => {
                     lease.close();
                     return Err(Fault::silence(false));
@@ -67,10 +84,7 @@ impl<'s> Attempts<'s> {
                 break;
             }
         }
-        Err(Fault::Passing {
-            reason: "no connection was alive".into(),
-            in_doubt: false,
-        })
+        Err(last)
     }
 
     /// Returns after a pause where another attempt makes sense.

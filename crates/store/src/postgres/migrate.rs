@@ -37,7 +37,7 @@ impl PostgresStore {
     /// Applies the migrations that the database lacks, each in a transaction of its own, and
     /// creates the schema where it is missing. Runs at the same time wait for each other.
     ///
-    /// Over a caller's pool ([`PostgresStore::from_pool`]) the tables are made in the first
+    /// Over a caller's pool ([`PostgresStore::with_pool`]) the tables are made in the first
     /// schema of the `search_path`, which must exist.
     ///
     /// # Errors

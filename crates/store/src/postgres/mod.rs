@@ -5,6 +5,7 @@
 
 mod attempts;
 mod delete;
+mod examine;
 mod fault;
 mod lease;
 mod migrate;

@@ -12,6 +12,7 @@ use sqlx::{
 use tokio::time::error::Elapsed;
 
 use super::{
+    examine::{Unfit, at_disposal},
     fault::Fault,
     lease::{AtHand, Lease},
     migrate::{newest_known_migration, settled},
@@ -96,14 +97,56 @@ impl PostgresStore {
         })
     }
 
-    /// A store over a pool of the caller's own.
+    /// A store over a pool of the caller's own, who may use it for other things as well, and closes
+    /// it: [`close`](Self::close) leaves it open.
     ///
-    /// Its connections must find the tables through their `search_path`, and should run
-    /// transactions as `read committed` by default: under stricter levels, concurrent edits of
-    /// one note fail each other and are attempted again a few times only. A `statement_timeout`
-    /// and an `idle_in_transaction_session_timeout` are the caller's to set; without the latter,
-    /// a program that vanishes can leave a note locked for hours.
-    pub fn from_pool(pool: PgPool) -> Self {
+    /// An operation takes one connection at a time, so a pool of one will do. Nothing is set on it,
+    /// and no transaction of the caller's is committed, rolled back or added to: each connection is
+    /// examined before it is used, which costs a round trip, and one with a transaction open is
+    /// passed over. Where the pool has no other the operation is [`StoreError::Unavailable`].
+    ///
+    /// What the connections must have, by options of the pool or defaults of the role or database:
+    ///
+    /// - a `search_path` by which the tables are found; what is first in it is where
+    ///   [`migrate`](Self::migrate) makes them
+    /// - `synchronous_commit` in any form but `off`, or operations are [`StoreError::Unusable`]: what
+    ///   was answered must survive a crash of the server
+    ///
+    /// What they should have:
+    ///
+    /// - `default_transaction_isolation` as PostgreSQL has it, `read committed`: under stricter
+    ///   levels, concurrent edits of one note fail each other and are attempted again a few times
+    ///   only
+    /// - a `statement_timeout` below 30 s, after which the store takes the server for silent and has
+    ///   the connection closed
+    /// - an `idle_in_transaction_session_timeout`, or a program that vanishes can leave a note locked
+    ///   for hours
+    /// - `plan_cache_mode = force_generic_plan`, as the store's own connections have it, which saves
+    ///   plans
+    ///
+    /// How long an operation waits for a connection, and goes on with further attempts, is the pool's
+    /// `acquire_timeout`.
+    ///
+    /// ```no_run
+    /// use notekeeper_store::PostgresStore;
+    /// use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+    ///
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// let connect: PgConnectOptions = "postgres://app@db.internal/app".parse()?;
+    /// let connect = connect.options([
+    ///     ("search_path", "notekeeper"),
+    ///     ("statement_timeout", "8s"),
+    ///     ("idle_in_transaction_session_timeout", "4s"),
+    /// ]);
+    /// let pool = PgPoolOptions::new().connect_with(connect).await?;
+    /// let store = PostgresStore::with_pool(pool.clone());
+    /// store.check().await?;
+    /// // …
+    /// pool.close().await;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn with_pool(pool: PgPool) -> Self {
         Self {
             pool,
             schema: None,
@@ -136,12 +179,13 @@ impl PostgresStore {
     }
 
     /// Closes the pool: operations in flight end, then the connections are closed. Later
-    /// operations fail as [`StoreError::Unavailable`].
+    /// operations fail as [`StoreError::Unavailable`]. A caller's pool stays as it is: who made it
+    /// closes it.
     pub async fn close(&self) {
         if let Some(spares) = &self.spares {
             spares.close();
+            self.pool.close().await;
         }
-        self.pool.close().await;
     }
 
     /// A connection for one operation.
@@ -182,16 +226,33 @@ impl PostgresStore {
     /// A connection beside the pool. Where the server refuses it, it says so at once; the pool
     /// would go on trying, and not say why in the end.
     pub(super) async fn connection_apart(&self, timeout: Duration) -> Result<PgConnection, Fault> {
-        if self.schema.is_none() || self.pool.is_closed() {
+        if self.pool_is_callers() || self.pool.is_closed() {
             // A caller's pool may do more to its connections than connect.
-            let connection = self.pool.acquire().await.map_err(Fault::of_connecting)?;
-            return Ok(connection.detach());
+            return self.taken_out(timeout).await;
         }
         let options = self.pool.connect_options();
         match tokio::time::timeout(timeout, PgConnection::connect_with(&options)).await {
             Ok(connected) => connected.map_err(Fault::of_connecting),
             Err(_) => Err(Fault::silence(false)),
         }
+    }
+
+    /// A connection that the pool no longer counts among its own.
+    async fn taken_out(&self, timeout: Duration) -> Result<PgConnection, Fault> {
+        let mut connection = self.pool.acquire().await.map_err(Fault::of_connecting)?;
+        match tokio::time::timeout(timeout, at_disposal(&mut connection)).await {
+            Ok(Ok(())) => Ok(connection.detach()),
+            Ok(Err(Unfit::Fault(fault))) => Err(fault),
+            Ok(Err(Unfit::Dead)) | Err(_) => {
+                connection.close_on_drop();
+                Err(Fault::silence(false))
+            }
+        }
+    }
+
+    /// Whether the pool is the caller's, who may do other things with its connections.
+    pub(super) fn pool_is_callers(&self) -> bool {
+        self.spares.is_none()
     }
 
     pub(super) fn schema(&self) -> Option<&str> {

@@ -39,7 +39,8 @@ where
         let pause = PAUSE_FIRST * 2_u32.pow(made - 1);
         let pause = pause.mul_f64(rand::random_range(0.5..1.5));
         let in_time = made < ATTEMPTS_MAX && Instant::now() + pause < deadline;
-        if !(in_time && matches!(fault, Fault::Locked)) {
+        let passing = matches!(fault, Fault::Locked | Fault::InTransaction);
+        if !(in_time && passing) {
             return Err(fault.settled());
         }
         tracing::debug!(attempts = made, "store repeats an operation");

@@ -11,6 +11,8 @@ use crate::StoreError;
 pub(super) enum Fault {
     /// Another connection has the lock. It gives it back soon, most likely.
     Locked,
+    /// A connection of the caller's pool has a transaction open.
+    InTransaction,
     /// The file or its directory can't be written to, or not even be opened.
     Forbidden,
     /// The file holds something else.
@@ -26,6 +28,7 @@ impl Fault {
             Self::Locked => StoreError::Unavailable(
                 "the database file stays locked by another program".to_owned(),
             ),
+            Self::InTransaction => in_transaction(),
             Self::Forbidden => StoreError::Unavailable(
                 "the database file or its directory can't be written to any more; check their \
                  permissions"
@@ -45,6 +48,7 @@ impl Fault {
                 "`{}` stays locked by another program; end that one, or name another file",
                 path.display()
             )),
+            Self::InTransaction => in_transaction(),
             Self::Forbidden => unusable(
                 path,
                 "can't be written to: give this user read and write permission for the file and \
@@ -83,6 +87,15 @@ impl From<sqlx::Error> for Fault {
             _ => Self::unexpected("the driver failed"),
         }
     }
+}
+
+/// Another connection may be free of it, and this one later.
+fn in_transaction() -> StoreError {
+    StoreError::Unavailable(
+        "a connection of the caller's pool has a transaction open; end it before the connection \
+         goes back to the pool"
+            .to_owned(),
+    )
 }
 
 /// By the result code; its lowest byte says the kind.

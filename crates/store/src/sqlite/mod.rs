@@ -7,6 +7,7 @@
 
 mod attempts;
 mod delete;
+mod examine;
 mod fault;
 mod file;
 mod migrate;

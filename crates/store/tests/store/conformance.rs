@@ -3,16 +3,11 @@
 use std::sync::Mutex;
 
 use notekeeper_store::{
-    InMemoryStore, PostgresStore,
+    InMemoryStore,
     conformance::{self, Capability},
 };
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 
-use crate::{
-    database::{Database, database_url},
-    database_file::DatabaseFile,
-    minimal::Minimal,
-};
+use crate::{database::Database, database_file::DatabaseFile, minimal::Minimal};
 
 #[tokio::test]
 async fn in_memory_does_what_every_store_must() {
@@ -61,26 +56,6 @@ async fn postgres_does_what_every_store_must() {
             .expect("no case panics with it")
             .push(database);
         store
-    })
-    .await;
-}
-
-/// A pool without any of the settings that the store makes for its own.
-#[tokio::test]
-async fn a_callers_own_pool_does_as_well() {
-    let databases = Mutex::new(Vec::new());
-    conformance::exercise(async || {
-        let database = Database::migrated().await;
-        let options: PgConnectOptions = database_url().parse().expect("valid URL");
-        let options = options.options([("search_path", &database.options.schema)]);
-        let pool = PgPoolOptions::new()
-            .max_connections(3)
-            .connect_lazy_with(options);
-        databases
-            .lock()
-            .expect("no case panics with it")
-            .push(database);
-        PostgresStore::from_pool(pool)
     })
     .await;
 }

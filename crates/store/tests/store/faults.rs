@@ -756,7 +756,7 @@ async fn a_serialization_failure_is_attempted_again() {
     let pool = PgPoolOptions::new()
         .max_connections(1)
         .connect_lazy_with(options);
-    let store = PostgresStore::from_pool(pool);
+    let store = PostgresStore::with_pool(pool);
     let scope = scope("serial/main");
     let mut other = lock(&database, &scope).await;
     let waiting = tokio::spawn({
@@ -836,7 +836,7 @@ async fn connections_to_a_server_that_only_reads_are_replaced() {
             })
         })
         .connect_lazy_with(options);
-    let store = PostgresStore::from_pool(pool);
+    let store = PostgresStore::with_pool(pool);
     let scope = scope("standby/main");
     assert_eq!(text(&store, &scope, "a.md").await, None);
     // Nothing is in doubt, so even a change without an operation is attempted again.

@@ -2,6 +2,7 @@
 //! created; each test has one of its own and drops it at its end. Those of SQLite alone need
 //! nothing.
 
+mod callers_pools;
 mod child;
 mod concurrency;
 mod conformance;

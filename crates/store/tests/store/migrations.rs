@@ -157,7 +157,7 @@ async fn a_database_that_holds_no_unicode_is_refused() {
     let url = PgConnectOptions::from_str(&database.options.url)
         .expect("valid URL")
         .database(&other);
-    let store = PostgresStore::from_pool(PgPoolOptions::new().connect_lazy_with(url));
+    let store = PostgresStore::with_pool(PgPoolOptions::new().connect_lazy_with(url));
     let refused = store.migrate().await;
     store.close().await;
     let drop = format!("drop database {other} with (force)");
