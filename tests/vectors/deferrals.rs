@@ -16,7 +16,7 @@ pub(crate) struct Deferral {
 const WHOLE_NOTEBOOK: &str = "The notebook in full";
 
 /// The list. The first entry that applies counts.
-pub(crate) static DEFERRALS: [Deferral; 6] = [
+pub(crate) static DEFERRALS: [Deferral; 5] = [
     Deferral {
         feature: "file store",
         issue: WHOLE_NOTEBOOK,
@@ -55,11 +55,6 @@ pub(crate) static DEFERRALS: [Deferral; 6] = [
         feature: "message placement (full)",
         issue: WHOLE_NOTEBOOK,
         applies: |case| case.topic == "message_placement",
-    },
-    Deferral {
-        feature: "telemetry",
-        issue: WHOLE_NOTEBOOK,
-        applies: |case| case.topic == "telemetry",
     },
 ];
 

@@ -6,6 +6,7 @@
 //! passes only if the product gives exactly that answer.
 
 mod answers;
+mod telemetry;
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -281,6 +282,39 @@ pub(crate) const RULES: &[Rule] = &[
         reason: "nested scopes and other files neither starve a listing nor make it look cut",
         elsewhere: true,
         change: Change::Answer(answers::files_of_the_scope),
+    },
+    Rule {
+        name: "spans name a store by its kind",
+        reason: "as the configuration does; what a class is called is the peer's own affair",
+        elsewhere: false,
+        change: Change::Answer(telemetry::backend_is_a_kind),
+    },
+    Rule {
+        name: "spans name an error as the result or failure does",
+        reason: "a refusal is a result with a reason and no exception, and a failure has a type; \
+                 by these names who reads a span finds it in histories and in the contract",
+        elsewhere: false,
+        change: Change::Answer(telemetry::errors_have_our_names),
+    },
+    Rule {
+        name: "a block goes beside one request and into no history",
+        reason: "the documentation's placement: only the current request has the block. What is \
+                 worth telling is whether it is still the one that the caller holds",
+        elsewhere: false,
+        change: Change::Answer(telemetry::no_history),
+    },
+    Rule {
+        name: "the characters of a block are those of our wording",
+        reason: "its headings and notices; the number must be that of the block's own text",
+        elsewhere: false,
+        change: Change::Answer(telemetry::own_wording),
+    },
+    Rule {
+        name: "a failed load leaves a span, whatever the run makes of it",
+        reason: "failures record the exception type, says the documentation; where errors are \
+                 raised it is wanted no less",
+        elsewhere: false,
+        change: Change::Answer(telemetry::raised_is_seen),
     },
 ];
 

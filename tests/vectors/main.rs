@@ -89,6 +89,7 @@ topics! {
     render_snapshot
     tool_schema
     version_hash
+    telemetry
 }
 
 #[test]

@@ -12,14 +12,15 @@ use crate::{
     differences::{self, RULES},
     judge::{self, Verdict},
     strings::unwrap_strings,
-    topics::TOPICS,
+    topics::{INJECTED, TOPICS},
 };
 
 /// Cases of each topic that are tampered with.
 const SAMPLES: usize = 3;
 
-/// Keys of `render_snapshot` that depend on the peer's wording and aren't compared.
-const WORDING: [&str; 5] = [
+/// Keys of `render_snapshot` and `telemetry` that depend on the peer's wording and aren't compared.
+const WORDING: [&str; 6] = [
+    INJECTED,
     "total_chars",
     "body_chars",
     "payload_chars",

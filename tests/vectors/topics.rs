@@ -9,8 +9,10 @@ mod schema;
 pub(crate) mod script;
 mod search;
 mod steps;
+mod telemetry;
 
 pub(crate) use blocks::{AS_MUCH_AS_FITS, settle_budget};
+pub(crate) use telemetry::{INJECTED, SOME_NUMBER};
 
 use crate::{
     bench::{Bench, StoreKind},
@@ -19,7 +21,7 @@ use crate::{
 };
 
 /// Topics that run. Cases of these that wait for a feature are in the list of deferrals.
-pub(crate) const TOPICS: [&str; 16] = [
+pub(crate) const TOPICS: [&str; 17] = [
     "namespace_validation",
     "path_validation",
     "scope_hash",
@@ -36,6 +38,7 @@ pub(crate) const TOPICS: [&str; 16] = [
     "render_snapshot",
     "tool_schema",
     "version_hash",
+    "telemetry",
 ];
 
 /// Runs a case on an empty store.
@@ -57,6 +60,7 @@ pub(crate) async fn run(case: &Case, kind: StoreKind, bench: &Bench) -> Answer {
         "escaping" => blocks::escaping(case, bench).await,
         "render_snapshot" => blocks::render(case, bench).await,
         "tool_schema" => schema::tool(case, bench).await,
+        "telemetry" => telemetry::run(case, bench).await,
         topic => Err(Stop::NotUnderstood(format!(
             "the topic `{topic}` has no runner"
         ))),
