@@ -34,6 +34,7 @@ mod counts;
 mod error;
 mod fallback;
 mod in_memory;
+mod kept_metadata;
 mod kept_receipt;
 mod notes;
 mod optimistic;

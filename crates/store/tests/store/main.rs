@@ -11,6 +11,7 @@ mod database_file;
 mod differential;
 mod faults;
 mod load;
+mod metadata;
 mod migrations;
 mod minimal;
 mod plans;
