@@ -169,7 +169,6 @@ fn write(load: &Load, row: u32, number: u32, note: &mut Counted) -> WriteMemoryI
         old_text: Some(old_text),
         expected_version: None,
         max_memory_size: NOTE_CHARS_MAX_DEFAULT,
-        write_metadata: None,
     }
 }
 
@@ -179,7 +178,6 @@ fn read(load: &Load, row: u32) -> ReadMemoryInput {
         scope: row_scope(&load.namespace, row),
         file: MAIN_NOTE.to_owned(),
         max_memory_size: NOTE_CHARS_MAX_DEFAULT,
-        include_write_metadata: false,
     }
 }
 

@@ -5,14 +5,10 @@
 use std::{fmt, time::Duration};
 
 use notekeeper_contract::{BadArgument, FailureType, Outcome};
-use notekeeper_domain::{
-    InvalidMetadata, InvalidNoteName, InvalidOperation, InvalidScope, Refusal,
-};
+use notekeeper_domain::{InvalidNoteName, InvalidOperation, InvalidScope, Refusal};
 use notekeeper_models::ModelError;
-use notekeeper_store::{MutationError, StoreError};
+use notekeeper_store::{MutationError, OddNote, StoreError};
 use temporalio_common::error::ApplicationFailure;
-
-use crate::ResolverError;
 
 /// Why an operation ends without a result. The message holds no content, note name or namespace:
 /// it ends up in histories and logs.
@@ -61,6 +57,9 @@ impl Failure {
                 Self::new(FailureType::Unsupported, error.to_string())
             }
             StoreError::InvalidValue { .. } => Self::invalid(error.to_string()),
+            StoreError::OddScope(_) => Self::new(FailureType::ScopeRefused, error.to_string()),
+            StoreError::OddNote(_) => Self::new(FailureType::Unsupported, error.to_string()),
+            StoreError::Denied(_) => Self::new(FailureType::ReadOnly, error.to_string()),
         }
     }
 
@@ -112,23 +111,6 @@ impl From<InvalidScope> for Failure {
 impl From<InvalidOperation> for Failure {
     fn from(error: InvalidOperation) -> Self {
         Self::invalid(error.to_string())
-    }
-}
-
-impl From<InvalidMetadata> for Failure {
-    fn from(error: InvalidMetadata) -> Self {
-        Self::invalid(error.to_string())
-    }
-}
-
-impl From<ResolverError> for Failure {
-    fn from(error: ResolverError) -> Self {
-        let kind = if error.is_passing() {
-            FailureType::Unavailable
-        } else {
-            FailureType::MetadataRefused
-        };
-        Self::new(kind, format!("the write's metadata isn't known: {error}"))
     }
 }
 
@@ -211,7 +193,14 @@ impl From<InvalidOperation> for Stop {
 
 impl From<StoreError> for Stop {
     fn from(error: StoreError) -> Self {
-        Self::Failed(error.into())
+        match error {
+            // Another name is all that it takes, and the model chooses names.
+            StoreError::OddNote(OddNote::LeadsOut) => Self::Refused(Refusal::PathEscape),
+            StoreError::OddNote(odd) => Self::Refused(Refusal::UnusableFile {
+                reason: odd.to_string(),
+            }),
+            error => Self::Failed(error.into()),
+        }
     }
 }
 
@@ -228,6 +217,9 @@ impl From<MutationError> for Stop {
                 FailureType::VersionConflict,
                 error.to_string(),
             )),
+            MutationError::ReadOnly => {
+                Self::Failed(Failure::new(FailureType::ReadOnly, error.to_string()))
+            }
         }
     }
 }

@@ -15,13 +15,15 @@ pub enum FailureType {
     InvalidScope,
     /// A continued run resolves another scope than the run before it.
     ScopeChanged,
-    /// A policy refuses the scope. Reserved: no policy does so yet.
+    /// The store has no place for the scope: on a file system that takes `Alice` and `alice` for one
+    /// name, for one.
     ScopeRefused,
     /// An operation id was used before with other arguments.
     OperationConflict,
     /// The note isn't at the version that the caller expects.
     VersionConflict,
-    /// The store is read-only. Reserved: no store is yet.
+    /// The store is read-only, or the system doesn't let the worker write there: a permission, a
+    /// read-only file system, a full disk.
     ReadOnly,
     /// Something exceeds a limit; the message names limit, size and remedy.
     TooLarge,
@@ -34,15 +36,13 @@ pub enum FailureType {
     Unmigrated,
     /// The model answered something that can't be used, or refused the request.
     ModelRefused,
-    /// The worker's resolver of write metadata refused the write, or answered what can't be kept.
-    MetadataRefused,
-    /// The store, the model or what a resolver needs can't be reached. Retryable.
+    /// The store or the model can't be reached. Retryable.
     Unavailable,
 }
 
 impl FailureType {
     /// Every type.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 13] = [
         Self::InvalidArgument,
         Self::InvalidScope,
         Self::ScopeChanged,
@@ -55,7 +55,6 @@ impl FailureType {
         Self::SnapshotMissing,
         Self::Unmigrated,
         Self::ModelRefused,
-        Self::MetadataRefused,
         Self::Unavailable,
     ];
 
@@ -74,7 +73,6 @@ impl FailureType {
             Self::SnapshotMissing => "SnapshotMissing",
             Self::Unmigrated => "Unmigrated",
             Self::ModelRefused => "ModelRefused",
-            Self::MetadataRefused => "MetadataRefused",
             Self::Unavailable => "Unavailable",
         }
     }

@@ -59,6 +59,15 @@ pub enum Refusal {
     /// Concurrent changes kept winning.
     #[error("the file keeps changing under this call; try again")]
     ConflictExhausted,
+    /// The file is a link that leads out of the notebook.
+    #[error("the file leads out of the notebook; use another file")]
+    PathEscape,
+    /// What is there under the name is no note that can be used.
+    #[error("the file can't be used: {reason}; use another file")]
+    UnusableFile {
+        /// What is wrong with it, without its name or content.
+        reason: String,
+    },
     /// The query is too long.
     #[error("query has {chars} characters, {QUERY_CHARS_MAX} are allowed; use fewer words")]
     QueryTooLong {
@@ -87,6 +96,8 @@ impl Refusal {
             Self::ExistingTooLarge { .. } => "too_large_existing",
             Self::Protected => "protected",
             Self::ConflictExhausted => "conflict_exhausted",
+            Self::PathEscape => "path_escape",
+            Self::UnusableFile { .. } => "unusable_file",
             Self::QueryTooLong { .. } => "query_too_long",
             Self::QueryEmpty => "query_empty",
             Self::QueryTooManyTerms => "query_too_many_terms",
@@ -115,6 +126,10 @@ mod tests {
             Refusal::ExistingTooLarge { chars_max: 65_536 },
             Refusal::Protected,
             Refusal::ConflictExhausted,
+            Refusal::PathEscape,
+            Refusal::UnusableFile {
+                reason: "it is no text".to_owned(),
+            },
             Refusal::QueryTooLong { chars: 1_001 },
             Refusal::QueryEmpty,
             Refusal::QueryTooManyTerms,

@@ -55,6 +55,72 @@ pub enum StoreError {
         /// What is wrong with it, without the value.
         reason: String,
     },
+    /// What is there under the note's name is none that the store reads or changes.
+    #[error("note can't be used: {0}")]
+    OddNote(OddNote),
+    /// The scope can't be a directory here.
+    #[error("scope can't be used: {0}")]
+    OddScope(OddScope),
+    /// The system refuses access.
+    #[error("store refuses access: {0}")]
+    Denied(Denial),
+}
+
+/// Why something is no note that a store of files reads or changes. It stays as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum OddNote {
+    /// A link leads out of the store's directory, or in circles.
+    #[error("it is a link that leads out of the store, or in circles")]
+    LeadsOut,
+    /// A pipe, a device, a socket.
+    #[error("it is neither a file nor a directory")]
+    NoFile,
+    /// A directory has the note's name.
+    #[error("a directory has its name")]
+    InTheWay,
+    /// Not UTF-8, or with U+0000 in it.
+    #[error("it is no text in UTF-8 without NUL characters")]
+    NoText,
+    /// The file system takes the name for another's that differs by its case alone.
+    #[error("its name differs from another's in upper and lower case alone, which is one here")]
+    OtherCase,
+    /// The store keeps names that begin like this one for itself.
+    #[error("the store keeps names like its for itself")]
+    Reserved,
+    /// The file system has no room for such a name.
+    #[error("its name is too long for the file system")]
+    NameTooLong,
+}
+
+/// Why a scope has no directory in a store of files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum OddScope {
+    /// The file system takes a segment for another scope's that differs by its case alone.
+    #[error(
+        "one of its segments differs from another scope's in upper and lower case alone, which is \
+         one on this file system; bring identities into one case before they become namespaces"
+    )]
+    OtherCase,
+    /// The store keeps names that begin like one of its segments for itself.
+    #[error("the store keeps names like one of its segments for itself")]
+    Reserved,
+    /// A note has the name of one of its directories.
+    #[error("a file has the name of one of its directories")]
+    InTheWay,
+}
+
+/// Why a store of files can't be changed, or not be read, until a person does something about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Denial {
+    /// This user lacks a permission.
+    #[error("this user lacks the permission")]
+    Permission,
+    /// The file system can't be written to.
+    #[error("its file system is read-only")]
+    ReadOnlyFileSystem,
+    /// The disk, or this user's part of it, is full.
+    #[error("there is no space left on its disk")]
+    NoSpace,
 }
 
 /// Why a mutation has no effect.
@@ -66,6 +132,9 @@ pub enum MutationError {
     /// The note isn't at the version that the caller expects.
     #[error("note is not at the expected version; read it again and decide anew")]
     VersionConflict,
+    /// The store was opened to be read alone.
+    #[error("store is read-only")]
+    ReadOnly,
     /// The edit can't be done on the note as it is.
     #[error(transparent)]
     Refused(#[from] Refusal),

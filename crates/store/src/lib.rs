@@ -33,8 +33,8 @@ mod change;
 mod counts;
 mod error;
 mod fallback;
+mod file;
 mod in_memory;
-mod kept_metadata;
 mod kept_receipt;
 mod notes;
 mod optimistic;
@@ -50,7 +50,14 @@ mod view;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 
-pub use error::{MutationError, StoreError};
+/// Places where a test can make a process die that changes a file store.
+#[cfg(feature = "fault-points")]
+pub mod fault_points {
+    pub use crate::file::{POINTS, arm};
+}
+
+pub use error::{Denial, MutationError, OddNote, OddScope, StoreError};
+pub use file::{FileOptions, FileStore};
 pub use in_memory::InMemoryStore;
 pub use notes::{NoteStore, TailRead};
 pub use postgres::{MigrationReport, PostgresOptions, PostgresStore};

@@ -5,7 +5,9 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use anyhow::Context as _;
 use notekeeper_activities::{Models, Stores};
 use notekeeper_models::{ChatModel, OpenAiModel, ScriptedModel};
-use notekeeper_store::{InMemoryStore, PostgresOptions, PostgresStore, SqliteStore, Store};
+use notekeeper_store::{
+    FileStore, InMemoryStore, PostgresOptions, PostgresStore, SqliteStore, Store,
+};
 
 use crate::config::{ModelConfig, StoreConfig};
 
@@ -38,6 +40,11 @@ pub(crate) async fn open_stores(
                 let store = Arc::new(opened.with_context(|| format!("store `{name}`"))?);
                 files.push((name.clone(), Arc::clone(&store)));
                 store
+            }
+            StoreConfig::File(options) => {
+                // Nothing of it has to be closed: whatever it answered is in the files.
+                let opened = FileStore::open(options.clone()).await;
+                Arc::new(opened.with_context(|| format!("store `{name}`"))?)
             }
             StoreConfig::InMemory => {
                 tracing::warn!("store `{name}` lives in memory: its notes end with this process");

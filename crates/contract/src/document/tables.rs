@@ -99,6 +99,10 @@ fn every_refusal() -> Vec<Refusal> {
         Refusal::ExistingTooLarge { chars_max: 65_536 },
         Refusal::Protected,
         Refusal::ConflictExhausted,
+        Refusal::PathEscape,
+        Refusal::UnusableFile {
+            reason: "it is no text in UTF-8 without NUL characters".to_owned(),
+        },
         Refusal::QueryTooLong { chars: 1_001 },
         Refusal::QueryEmpty,
         Refusal::QueryTooManyTerms,
@@ -118,6 +122,9 @@ fn activities(refusal: &Refusal) -> &'static str {
         | Refusal::ExistingTooLarge { .. } => "write",
         Refusal::Protected => "delete",
         Refusal::ConflictExhausted => "none now",
+        Refusal::PathEscape | Refusal::UnusableFile { .. } => {
+            "write, read, delete, of a store of files"
+        }
         Refusal::QueryTooLong { .. } | Refusal::QueryEmpty | Refusal::QueryTooManyTerms => "search",
     }
 }
@@ -196,10 +203,6 @@ fn simple(kind: &str, schema: &Value) -> String {
         "integer" => match schema.get("minimum").and_then(Value::as_u64) {
             Some(least) => format!("whole number, at least {least}"),
             None => "whole number".to_owned(),
-        },
-        "object" => match schema.get("additionalProperties") {
-            Some(values @ Value::Object(_)) => format!("object of {}", self::kind(values)),
-            _ => "object".to_owned(),
         },
         "array" => match schema.get("items") {
             Some(items) => format!("array of {}", self::kind(items)),

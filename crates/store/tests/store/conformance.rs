@@ -7,7 +7,9 @@ use notekeeper_store::{
     conformance::{self, Capability},
 };
 
-use crate::{database::Database, database_file::DatabaseFile, minimal::Minimal};
+use crate::{
+    database::Database, database_file::DatabaseFile, file_root::FileRoot, minimal::Minimal,
+};
 
 #[tokio::test]
 async fn in_memory_does_what_every_store_must() {
@@ -40,6 +42,18 @@ async fn sqlite_does_what_every_store_must() {
         let file = DatabaseFile::new();
         let store = file.store().await;
         files.lock().expect("no case panics with it").push(file);
+        store
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn files_do_what_every_store_must() {
+    let roots = Mutex::new(Vec::new());
+    conformance::exercise(async || {
+        let root = FileRoot::new();
+        let store = root.store().await;
+        roots.lock().expect("no case panics with it").push(root);
         store
     })
     .await;

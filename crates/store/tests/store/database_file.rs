@@ -10,7 +10,7 @@ use crate::database::PATIENCE;
 
 /// Where it can be, it is in memory: thousands of commits each wait for the disk, and another
 /// program can keep a disk busy for long. What processes share, and what outlives them, is the same.
-fn directory() -> TempDir {
+pub(crate) fn directory() -> TempDir {
     tempfile::tempdir_in("/dev/shm")
         .or_else(|_| tempfile::tempdir())
         .expect("a directory")

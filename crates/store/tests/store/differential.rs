@@ -7,7 +7,7 @@ use std::{
 };
 
 use notekeeper_domain::{
-    Edit, MAIN_NOTE, Notebook, Operation, Scope, SearchLimits, SearchQuery, Version, WriteMetadata,
+    Edit, MAIN_NOTE, Notebook, Operation, Scope, SearchLimits, SearchQuery, Version,
 };
 use notekeeper_store::{
     EditRequest, Expected, InMemoryStore, MutationError, NoteStore, NotebookBounds, Receipt,
@@ -18,6 +18,7 @@ use rand::{Rng, SeedableRng, rngs::StdRng, seq::IndexedRandom};
 use crate::{
     database::{Database, name, operation, scope, seed},
     database_file::DatabaseFile,
+    file_root::FileRoot,
 };
 
 const STEPS: usize = 4_000;
@@ -94,11 +95,6 @@ impl Subject {
         }
     }
 
-    /// The metadata that this store is given, and gives back.
-    fn kept<'m>(&self, metadata: &'m Option<WriteMetadata>) -> Option<&'m WriteMetadata> {
-        metadata.as_ref().filter(|_| self.store.keeps_metadata())
-    }
-
     fn assert_same_version(&mut self, found: &Version, right: &Version) {
         let kind = self.store.kind();
         match self.versions.get(right) {
@@ -147,13 +143,6 @@ impl Comparison {
         (0..pieces)
             .map(|_| *PIECES.choose(&mut self.random).expect("there are some"))
             .collect()
-    }
-
-    /// What a write records; often nothing.
-    fn metadata(&mut self) -> Option<WriteMetadata> {
-        let entries = self.random.random_range(0..3);
-        let entries = (0..entries).map(|_| (self.text(), self.text())).collect();
-        WriteMetadata::new(entries).expect("pieces hold no NUL, and few are short")
     }
 
     fn scope(&mut self) -> Scope {
@@ -231,19 +220,18 @@ impl Comparison {
         } else {
             20
         };
-        let metadata = self.metadata();
-        let request = |expected, metadata| EditRequest {
+        let request = |expected| EditRequest {
             edit: &edit,
             note_chars_max,
             expected,
-            metadata,
+            metadata: None,
         };
-        let right = request(expected.clone(), metadata.as_ref());
+        let right = request(expected.clone());
         let right = self.specification.edit(&scope, &file, &right, &operation);
         let right = right.await;
         self.learn(&right);
         for subject in &mut self.subjects {
-            let request = request(subject.expected(&expected), subject.kept(&metadata));
+            let request = request(subject.expected(&expected));
             let found = subject.store.edit(&scope, &file, &request, &operation);
             let found = found.await;
             subject.assert_same_receipt(found, &right);
@@ -255,25 +243,26 @@ impl Comparison {
         let expected = self.expected();
         let operation = self.random.random_bool(0.5).then(|| self.operation());
         let operation = operation.as_ref();
-        let metadata = self.metadata();
-        let right = WriteRequest {
-            metadata: metadata.as_ref(),
-            ..WriteRequest::new(&content, &expected)
-        };
         let right = self
             .specification
-            .write(&scope, &file, &right, operation)
+            .write(
+                &scope,
+                &file,
+                &WriteRequest::new(&content, &expected),
+                operation,
+            )
             .await;
         self.learn(&right);
         for subject in &mut self.subjects {
             let expected = subject.expected(&expected);
-            let request = WriteRequest {
-                metadata: subject.kept(&metadata),
-                ..WriteRequest::new(&content, &expected)
-            };
             let found = subject
                 .store
-                .write(&scope, &file, &request, operation)
+                .write(
+                    &scope,
+                    &file,
+                    &WriteRequest::new(&content, &expected),
+                    operation,
+                )
                 .await;
             subject.assert_same_receipt(found, &right);
         }
@@ -309,7 +298,6 @@ impl Comparison {
                 (Some(found), Some(mut right)) => {
                     subject.assert_same_version(&found.version, &right.version);
                     right.version = found.version.clone();
-                    right.metadata = subject.kept(&right.metadata).cloned();
                     assert_eq!(found, right, "{}", subject.store.kind());
                 }
                 (found, right) => assert_eq!(found, right, "{}", subject.store.kind()),
@@ -414,9 +402,12 @@ fn same<T: Debug + PartialEq>(
 #[tokio::test]
 async fn random_operations_come_out_the_same_on_every_store() {
     let database = Database::migrated().await;
-    let file = DatabaseFile::new();
-    let stores: [Arc<dyn Store>; 2] =
-        [Arc::new(database.store_of(1)), Arc::new(file.store().await)];
+    let (file, root) = (DatabaseFile::new(), FileRoot::new());
+    let stores: [Arc<dyn Store>; 3] = [
+        Arc::new(database.store_of(1)),
+        Arc::new(file.store().await),
+        Arc::new(root.store().await),
+    ];
     let subjects = stores.map(|store| Subject {
         store,
         versions: HashMap::new(),

@@ -1,6 +1,6 @@
 //! Tests of the stores. `DATABASE_URL` must name a PostgreSQL database in which schemas may be
-//! created; each test has one of its own and drops it at its end. Those of SQLite alone need
-//! nothing.
+//! created; each test has one of its own and drops it at its end. Those of SQLite and
+//! of files alone need nothing.
 
 mod callers_pools;
 mod child;
@@ -10,8 +10,8 @@ mod database;
 mod database_file;
 mod differential;
 mod faults;
+mod file_root;
 mod load;
-mod metadata;
 mod migrations;
 mod minimal;
 mod plans;

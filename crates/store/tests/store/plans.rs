@@ -25,7 +25,6 @@ const CALLS: [(&str, &[&str]); 16] = [
             "'f'",
             "'edit'",
             "'created'",
-            "'{\"updated_by\":\"ui\"}'",
         ],
     ),
     (
@@ -40,7 +39,6 @@ const CALLS: [(&str, &[&str]); 16] = [
             "'f'",
             "'edit'",
             "'appended'",
-            "'{\"updated_by\":\"ui\"}'",
             "7",
             "true",
         ],

@@ -87,7 +87,7 @@ async fn each(
                 before: None,
                 applied: Vec::new(),
             },
-            StoreConfig::InMemory => continue,
+            StoreConfig::File(_) | StoreConfig::InMemory => continue,
         };
         // At once: a later store may fail.
         if !quiet {

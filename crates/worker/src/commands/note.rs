@@ -6,7 +6,6 @@ mod cat;
 mod edit;
 mod editor;
 mod ls;
-mod metadata;
 mod over_temporal;
 mod rm;
 mod search;
@@ -26,10 +25,7 @@ use crate::{
     random,
 };
 
-use self::{
-    access::{Access, Purpose, with_notes},
-    metadata::MetadataArgs,
-};
+use self::access::{Access, Purpose, with_notes};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

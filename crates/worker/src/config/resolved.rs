@@ -223,6 +223,9 @@ fn of_store(store: &StoreConfig) -> Vec<(&'static str, Value)> {
         StoreConfig::Sqlite(options) => {
             vec![("kind", json!("sqlite")), ("path", json!(options.path))]
         }
+        StoreConfig::File(options) => {
+            vec![("kind", json!("file")), ("directory", json!(options.root))]
+        }
         StoreConfig::InMemory => vec![("kind", json!("in_memory"))],
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use anyhow::{Context as _, bail};
 use notekeeper_contract::DEFAULT_STORE;
-use notekeeper_store::{PostgresOptions, SqliteOptions};
+use notekeeper_store::{FileOptions, PostgresOptions, SqliteOptions};
 use serde::Deserialize;
 
 use crate::{arguments::DatabaseArgs, database_url::DatabaseUrl};
@@ -29,6 +29,11 @@ pub(crate) enum StoreSection {
         /// The file; for the store `default` the flag and `NOTEKEEPER_SQLITE` go before it.
         path: Option<PathBuf>,
     },
+    /// Notes as Markdown files.
+    File {
+        /// The directory. Only the configuration file names one: who starts a workflow can't.
+        directory: PathBuf,
+    },
     /// Notes in this process's memory: for trying things out.
     InMemory,
 }
@@ -39,6 +44,7 @@ impl StoreSection {
         match self {
             Self::Postgres { .. } => "postgres",
             Self::Sqlite { .. } => "sqlite",
+            Self::File { .. } => "file",
             Self::InMemory => "in_memory",
         }
     }
@@ -49,6 +55,7 @@ impl StoreSection {
 pub(crate) enum StoreConfig {
     Postgres(PostgresOptions),
     Sqlite(SqliteOptions),
+    File(FileOptions),
     InMemory,
 }
 
@@ -145,6 +152,7 @@ fn check_not_ignored(
 fn store(name: &str, section: StoreSection, args: &DatabaseArgs) -> anyhow::Result<StoreConfig> {
     match section {
         StoreSection::InMemory => Ok(StoreConfig::InMemory),
+        StoreSection::File { directory } => Ok(StoreConfig::File(FileOptions::new(directory))),
         StoreSection::Sqlite { path } => {
             let path = args.sqlite.clone().or(path).with_context(|| {
                 format!("store `{name}` has no `path`; add it, or for `default` give --sqlite FILE")

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path, process::ExitCode, time::Duration};
 
 use anyhow::{Context as _, anyhow};
 use clap::{Args, CommandFactory as _};
-use notekeeper_store::{SqliteOptions, SqliteStore};
+use notekeeper_store::{FileOptions, FileStore, SqliteOptions, SqliteStore};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -158,6 +158,7 @@ async fn store(name: &str, config: &StoreConfig) -> anyhow::Result<String> {
             Ok("reached, migrated".to_owned())
         }
         StoreConfig::Sqlite(options) => file(options).await,
+        StoreConfig::File(options) => files(options).await,
         StoreConfig::InMemory => Ok("in the worker's memory: ends with it".to_owned()),
     }
 }
@@ -169,14 +170,31 @@ async fn file(options: &SqliteOptions) -> anyhow::Result<String> {
         opened.close().await;
         return Ok("opened, migrated".to_owned());
     }
-    let directory = options.path.parent().filter(|path| *path != Path::new(""));
+    check_above(&options.path)?;
+    Ok("not there yet: the first worker makes it".to_owned())
+}
+
+/// A directory is opened as a worker opens it, but not made.
+async fn files(options: &FileOptions) -> anyhow::Result<String> {
+    if options.root.exists() {
+        let opened = FileStore::open(options.clone()).await?;
+        opened.close().await;
+        return Ok("opened".to_owned());
+    }
+    check_above(&options.root)?;
+    Ok("not there yet: the first worker makes it".to_owned())
+}
+
+/// Where something is to be made there must be a directory.
+fn check_above(path: &Path) -> anyhow::Result<()> {
+    let directory = path.parent().filter(|path| *path != Path::new(""));
     let directory = directory.unwrap_or(Path::new("."));
     let found = std::fs::metadata(directory)
         .with_context(|| format!("the directory `{}` can't be used", directory.display()))?;
     if !found.is_dir() {
         return Err(anyhow!("`{}` is no directory", directory.display()));
     }
-    Ok("not there yet: the first worker makes it".to_owned())
+    Ok(())
 }
 
 async fn temporal(target: &TemporalTarget) -> anyhow::Result<String> {

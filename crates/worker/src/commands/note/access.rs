@@ -169,14 +169,18 @@ fn chosen(mut stores: BTreeMap<String, StoreConfig>, name: &str) -> anyhow::Resu
 
 /// A file that is named by mistake shouldn't be made by looking into it.
 fn check_there(name: &str, config: &StoreConfig, purpose: Purpose) -> anyhow::Result<()> {
-    if let StoreConfig::Sqlite(options) = config
-        && purpose == Purpose::Use
-        && !options.path.exists()
-    {
-        let path = options.path.display();
+    let (what, path) = match config {
+        StoreConfig::Sqlite(options) => ("file", &options.path),
+        StoreConfig::File(options) => ("directory", &options.root),
+        StoreConfig::Postgres(_) | StoreConfig::InMemory => return Ok(()),
+    };
+    if purpose == Purpose::Use && !path.exists() {
+        let path = path.display();
         return Err(coded(
             NO_STORE,
-            format!("store `{name}`: there is no file `{path}`; `notekeeper note write` makes it"),
+            format!(
+                "store `{name}`: there is no {what} `{path}`; `notekeeper note write` makes it"
+            ),
         ));
     }
     Ok(())

@@ -1,0 +1,136 @@
+//! What the file system and the journal report, in terms of what to do about it.
+
+use rustix::io::Errno;
+
+use crate::{Denial, OddNote, OddScope, StoreError};
+
+/// Why an attempt failed. Holds no content, name or path: of the reports of the system and of
+/// SQLite only the codes are kept.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// The journal can't be read as one.
+    Corrupt,
+    /// Something is about to be done to the note, or was when its process died. Who has the lock
+    /// sees the end of it.
+    InProgress,
+    /// No attempt will succeed by itself.
+    Lasting(StoreError),
+}
+
+impl Fault {
+    pub(super) fn unavailable(reason: &str) -> Self {
+        Self::Lasting(StoreError::Unavailable(reason.to_owned()))
+    }
+
+    pub(super) fn unexpected(reason: impl Into<String>) -> Self {
+        Self::Lasting(StoreError::Unexpected(reason.into()))
+    }
+
+    /// What callers of an operation are told.
+    pub(super) fn settled(self) -> StoreError {
+        match self {
+            Self::Corrupt => StoreError::Unexpected("the store's journal can't be read".to_owned()),
+            Self::InProgress => {
+                StoreError::Unavailable("the note is being changed by another process".to_owned())
+            }
+            Self::Lasting(error) => error,
+        }
+    }
+}
+
+impl From<OddNote> for Fault {
+    fn from(odd: OddNote) -> Self {
+        Self::Lasting(StoreError::OddNote(odd))
+    }
+}
+
+impl From<OddScope> for Fault {
+    fn from(odd: OddScope) -> Self {
+        Self::Lasting(StoreError::OddScope(odd))
+    }
+}
+
+impl From<Denial> for Fault {
+    fn from(denial: Denial) -> Self {
+        Self::Lasting(StoreError::Denied(denial))
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Self::Lasting(error)
+    }
+}
+
+impl From<std::io::Error> for Fault {
+    fn from(error: std::io::Error) -> Self {
+        Errno::from_io_error(&error).map_or_else(
+            || Self::unexpected(format!("the file system failed: {}", error.kind())),
+            Self::from,
+        )
+    }
+}
+
+impl From<Errno> for Fault {
+    fn from(errno: Errno) -> Self {
+        match errno {
+            Errno::ACCESS | Errno::PERM => Denial::Permission.into(),
+            Errno::ROFS => Denial::ReadOnlyFileSystem.into(),
+            Errno::NOSPC | Errno::DQUOT | Errno::FBIG => Denial::NoSpace.into(),
+            Errno::NAMETOOLONG => OddNote::NameTooLong.into(),
+            Errno::LOOP => OddNote::LeadsOut.into(),
+            // A file system that went away, a disk that fails, no descriptors left.
+            Errno::IO
+            | Errno::STALE
+            | Errno::NODEV
+            | Errno::NXIO
+            | Errno::NOTCONN
+            | Errno::TIMEDOUT
+            | Errno::MFILE
+            | Errno::NFILE
+            | Errno::NOMEM
+            | Errno::BUSY => Self::unavailable(&format!(
+                "the file system failed, error {}",
+                errno.raw_os_error()
+            )),
+            _ => Self::unexpected(format!(
+                "the file system refused, error {}",
+                errno.raw_os_error()
+            )),
+        }
+    }
+}
+
+impl From<sqlx::Error> for Fault {
+    fn from(error: sqlx::Error) -> Self {
+        match &error {
+            sqlx::Error::Database(e) => {
+                let code = e.code().and_then(|code| code.parse().ok());
+                of_code(code.unwrap_or(0))
+            }
+            sqlx::Error::PoolTimedOut => Self::unavailable("no connection became free in time"),
+            sqlx::Error::PoolClosed => Self::unavailable("the store is closed"),
+            sqlx::Error::WorkerCrashed => Self::unavailable("a connection's thread ended"),
+            sqlx::Error::ColumnDecode { .. } | sqlx::Error::ColumnNotFound(_) => Self::Corrupt,
+            _ => Self::unexpected("the driver failed"),
+        }
+    }
+}
+
+/// By SQLite's result code; its lowest byte says the kind.
+fn of_code(code: i32) -> Fault {
+    match code & 0xff {
+        // A statement that doesn't fit the schema, damage, no database at all.
+        1 | 11 | 26 => Fault::Corrupt,
+        // Busy, locked, and a race that could not be settled.
+        5 | 6 | 15 => Fault::unavailable("the store's journal stays locked by another program"),
+        8 => Denial::ReadOnlyFileSystem.into(),
+        3 | 14 | 23 => Denial::Permission.into(),
+        7 => Fault::unavailable("there is no memory left"),
+        10 => Fault::unavailable(&format!(
+            "the disk failed to read or write, SQLite result code {code}"
+        )),
+        13 => Denial::NoSpace.into(),
+        _ => Fault::unexpected(format!("SQLite reported an error, result code {code}")),
+    }
+}
