@@ -169,6 +169,7 @@ fn write(load: &Load, row: u32, number: u32, note: &mut Counted) -> WriteMemoryI
         old_text: Some(old_text),
         expected_version: None,
         max_memory_size: NOTE_CHARS_MAX_DEFAULT,
+        write_metadata: None,
     }
 }
 
@@ -178,6 +179,7 @@ fn read(load: &Load, row: u32) -> ReadMemoryInput {
         scope: row_scope(&load.namespace, row),
         file: MAIN_NOTE.to_owned(),
         max_memory_size: NOTE_CHARS_MAX_DEFAULT,
+        include_write_metadata: false,
     }
 }
 

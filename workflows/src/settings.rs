@@ -1,6 +1,6 @@
 //! Settings of a memory, with the defaults that its users know.
 
-use notekeeper_contract::{DEFAULT_STORE, Delivery, MEMORY_TASK_QUEUE};
+use notekeeper_contract::{DEFAULT_STORE, Delivery, MEMORY_TASK_QUEUE, MetadataSource};
 use notekeeper_domain as domain;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +40,11 @@ pub struct MemorySettings {
     /// How blocks come back. Where none is given, handles take them inline and `AgentWorkflow`
     /// by reference.
     pub delivery: Option<Delivery>,
+    /// What is recorded of each of the model's writes beside the text: `{"fixed": {…}}`, or
+    /// `{"resolver": "…"}` for what the worker's resolver of that name answers. Without it they
+    /// record nothing, also where a person's write before them did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_metadata: Option<MetadataSource>,
     /// Where and how long activities run.
     pub activities: ActivitySettings,
 }
@@ -61,6 +66,7 @@ impl Default for MemorySettings {
             guidance: None,
             prefix: String::new(),
             delivery: None,
+            write_metadata: None,
             activities: ActivitySettings::default(),
         }
     }
@@ -101,7 +107,20 @@ impl MemorySettings {
             );
         }
         check_name("store", &self.store)?;
+        self.check_write_metadata()?;
         self.activities.check()
+    }
+
+    fn check_write_metadata(&self) -> Result<(), String> {
+        match &self.write_metadata {
+            None => Ok(()),
+            Some(MetadataSource::Resolver(name)) => check_name("write_metadata.resolver", name),
+            Some(MetadataSource::Fixed(entries)) => {
+                let checked = domain::WriteMetadata::new(entries.clone());
+                checked.map_err(|error| format!("`write_metadata.fixed`: {error}"))?;
+                Ok(())
+            }
+        }
     }
 }
 

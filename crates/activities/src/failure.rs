@@ -5,10 +5,14 @@
 use std::{fmt, time::Duration};
 
 use notekeeper_contract::{BadArgument, FailureType, Outcome};
-use notekeeper_domain::{InvalidNoteName, InvalidOperation, InvalidScope, Refusal};
+use notekeeper_domain::{
+    InvalidMetadata, InvalidNoteName, InvalidOperation, InvalidScope, Refusal,
+};
 use notekeeper_models::ModelError;
 use notekeeper_store::{MutationError, OddNote, StoreError};
 use temporalio_common::error::ApplicationFailure;
+
+use crate::ResolverError;
 
 /// Why an operation ends without a result. The message holds no content, note name or namespace:
 /// it ends up in histories and logs.
@@ -111,6 +115,23 @@ impl From<InvalidScope> for Failure {
 impl From<InvalidOperation> for Failure {
     fn from(error: InvalidOperation) -> Self {
         Self::invalid(error.to_string())
+    }
+}
+
+impl From<InvalidMetadata> for Failure {
+    fn from(error: InvalidMetadata) -> Self {
+        Self::invalid(error.to_string())
+    }
+}
+
+impl From<ResolverError> for Failure {
+    fn from(error: ResolverError) -> Self {
+        let kind = if error.is_passing() {
+            FailureType::Unavailable
+        } else {
+            FailureType::MetadataRefused
+        };
+        Self::new(kind, format!("the write's metadata isn't known: {error}"))
     }
 }
 

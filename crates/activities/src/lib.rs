@@ -13,6 +13,7 @@ mod encoded;
 pub mod fault;
 #[cfg(not(feature = "fault-points"))]
 mod fault;
+mod metadata;
 mod named;
 mod notebook;
 mod scope_hash;
@@ -33,6 +34,7 @@ mod notebook_activities;
 pub use call_model::ModelRequests;
 pub use caller::Caller;
 pub use failure::Failure;
+pub use metadata::{MetadataResolver, ResolverError, WriteCall};
 pub use model_activities::ModelActivities;
 pub use named::{Models, Stores};
 pub use notebook::Notebook;

@@ -1,6 +1,7 @@
 //! `list_memory`: the notes of a scope, without their text.
 
 use notekeeper_contract::{ListMemoryInput, ListedMemory, MemoryFile, RESULT_BYTES_MAX};
+use notekeeper_domain::WriteMetadata;
 use notekeeper_store::Listing;
 use tracing::{Instrument as _, field::Empty};
 
@@ -36,7 +37,7 @@ impl Notebook {
             .await
             .map_err(Failure::from)
             .inspect_err(|failure| record_stop(&span, failure.kind.as_str()))?;
-        let listed = within_result(to_wire(listing));
+        let listed = within_result(to_wire(listing, input.include_write_metadata));
         span.record("memory.outcome", "ok");
         record_count(&span, "memory.files", listed.files.len());
         span.record("memory.truncated", listed.truncated);
@@ -44,12 +45,16 @@ impl Notebook {
     }
 }
 
-fn to_wire(listing: Listing) -> ListedMemory {
+fn to_wire(listing: Listing, with_metadata: bool) -> ListedMemory {
     let files = listing.notes.into_iter().map(|note| MemoryFile {
         file: note.name.as_str().to_owned(),
         version: note.version.as_str().to_owned(),
         chars: note.chars,
         updated_at: note.updated_at,
+        write_metadata: note
+            .metadata
+            .filter(|_| with_metadata)
+            .map(WriteMetadata::into_entries),
     });
     ListedMemory {
         files: files.collect(),

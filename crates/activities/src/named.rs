@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use notekeeper_models::ChatModel;
 use notekeeper_store::Store;
 
-use crate::Failure;
+use crate::{Failure, MetadataResolver};
 
 /// The stores of a worker, by name.
 #[derive(Debug, Clone)]
@@ -14,6 +14,10 @@ pub struct Stores(Named<dyn Store>);
 /// The models of a worker, by name.
 #[derive(Debug, Clone)]
 pub struct Models(Named<dyn ChatModel>);
+
+/// The resolvers of write metadata of a worker, by name.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Resolvers(Named<dyn MetadataResolver>);
 
 #[derive(Debug)]
 struct Named<T: ?Sized>(Arc<BTreeMap<String, Arc<T>>>);
@@ -47,6 +51,28 @@ impl Models {
     /// An `InvalidArgument` that lists the configured names.
     pub fn get(&self, name: &str) -> Result<&Arc<dyn ChatModel>, Failure> {
         self.0.get(name, "model")
+    }
+}
+
+impl Resolvers {
+    /// Adds one. Of two with one name the later counts.
+    pub(crate) fn add(&mut self, name: String, resolver: Arc<dyn MetadataResolver>) {
+        Arc::make_mut(&mut self.0.0).insert(name, resolver);
+    }
+
+    /// The resolver with this name.
+    ///
+    /// # Errors
+    ///
+    /// An `InvalidArgument` that lists the names that there are.
+    pub(crate) fn get(&self, name: &str) -> Result<&Arc<dyn MetadataResolver>, Failure> {
+        self.0.get(name, "resolver")
+    }
+}
+
+impl<T: ?Sized> Default for Named<T> {
+    fn default() -> Self {
+        Self::new([])
     }
 }
 

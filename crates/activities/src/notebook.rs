@@ -1,9 +1,13 @@
 //! The notebook: the memory operations of the contract over the configured stores.
 
+use std::sync::Arc;
+
 use notekeeper_contract::OperationRef;
 use notekeeper_domain::{InvalidOperation, OperationId, Scope};
 
-use crate::{Caller, ScopeHashKey, Stores, scope_hash::scope_hash};
+use crate::{
+    Caller, MetadataResolver, ScopeHashKey, Stores, named::Resolvers, scope_hash::scope_hash,
+};
 
 /// Runs the memory operations of the contract. Activities, the command line and tests use it; it
 /// needs no Temporal.
@@ -14,6 +18,7 @@ use crate::{Caller, ScopeHashKey, Stores, scope_hash::scope_hash};
 #[derive(Debug, Clone)]
 pub struct Notebook {
     pub(crate) stores: Stores,
+    pub(crate) resolvers: Resolvers,
     scope_hash_key: Option<ScopeHashKey>,
 }
 
@@ -22,6 +27,7 @@ impl Notebook {
     pub fn new(stores: Stores) -> Self {
         Self {
             stores,
+            resolvers: Resolvers::default(),
             scope_hash_key: None,
         }
     }
@@ -37,6 +43,18 @@ impl Notebook {
     /// What spans call a scope.
     pub(crate) fn scope_hash(&self, scope: &Scope) -> String {
         scope_hash(self.scope_hash_key.as_ref(), scope)
+    }
+
+    /// Adds a resolver of write metadata under the name that writes call it by. Of two with one name
+    /// the later counts.
+    #[must_use]
+    pub fn with_metadata_resolver(
+        mut self,
+        name: impl Into<String>,
+        resolver: Arc<dyn MetadataResolver>,
+    ) -> Self {
+        self.resolvers.add(name.into(), resolver);
+        self
     }
 }
 

@@ -1,7 +1,7 @@
 //! `read_memory`: the first characters of a note.
 
 use notekeeper_contract::{MemoryContent, Outcome, RESULT_BYTES_MAX, ReadMemoryInput};
-use notekeeper_domain::{NoteName, Refusal};
+use notekeeper_domain::{NoteName, Refusal, WriteMetadata};
 use tracing::{Instrument as _, field::Empty};
 
 use crate::{
@@ -54,6 +54,10 @@ impl Notebook {
             content: part.content,
             truncated: part.truncated,
             version: part.version.as_str().to_owned(),
+            write_metadata: part
+                .metadata
+                .filter(|_| input.include_write_metadata)
+                .map(WriteMetadata::into_entries),
         };
         span.record("memory.outcome", "ok");
         record_count(&span, "memory.chars", content.content.chars().count());

@@ -2,13 +2,16 @@
 //! passage that they name.
 
 use notekeeper_contract::{OperationRef, Outcome, ScopeRef, WrittenMemory};
-use notekeeper_domain::{Fingerprint, NoteName, Operation, OperationId, Refusal, Scope, is_blank};
+use notekeeper_domain::{
+    Fingerprint, NoteName, Operation, OperationId, Refusal, Scope, WriteMetadata, is_blank,
+};
 use notekeeper_store::{Expected, Receipt, Store, WriteRequest};
 use tracing::{Instrument as _, field::Empty};
 
 use crate::{
     Failure, Notebook, bounds,
     failure::{Stop, settle},
+    metadata::check_kept,
     span::{operation_span, record_mutation},
     write_memory::written,
 };
@@ -31,6 +34,8 @@ pub struct ReplaceWhole {
     /// Most characters of the new text; at least 1. The old one may be longer: this is the way to
     /// shorten a note that `write_memory` can't edit any more.
     pub max_memory_size: usize,
+    /// What is recorded of the write beside the text; `None` for nothing.
+    pub metadata: Option<WriteMetadata>,
 }
 
 /// What a note is expected to be before it is replaced.
@@ -65,6 +70,9 @@ impl Notebook {
             ExpectedNote::Absent => Expected::Absent,
             ExpectedNote::Version(version) => bounds::expected(Some(version))?,
         };
+        if input.metadata.is_some() {
+            check_kept(store.as_ref())?;
+        }
         let name = NoteName::from_tool(&input.file)?;
         check_content(&input.content, chars_max)?;
         let scope = input.scope.resolve()?;
@@ -81,16 +89,13 @@ impl Notebook {
             memory.chars = Empty,
             memory.replayed = Empty,
         );
-        let result = commit(
-            store.as_ref(),
-            &scope,
-            &name,
-            &input.content,
-            &expected,
-            &operation,
-        )
-        .instrument(span.clone())
-        .await;
+        let request = WriteRequest {
+            metadata: input.metadata.as_ref(),
+            ..WriteRequest::new(&input.content, &expected)
+        };
+        let result = commit(store.as_ref(), &scope, &name, &request, &operation)
+            .instrument(span.clone())
+            .await;
         record_mutation(&span, &result, "ok");
         written(&name, result?)
     }
@@ -113,22 +118,14 @@ async fn commit(
     store: &dyn Store,
     scope: &Scope,
     name: &NoteName,
-    content: &str,
-    expected: &Expected,
+    request: &WriteRequest<'_>,
     operation: &Operation,
 ) -> Result<Receipt, Stop> {
-    if is_blank(content) && !matches!(expected, Expected::Version(_)) {
+    if is_blank(request.content) && !matches!(request.expected, Expected::Version(_)) {
         let answered = store.receipt(scope, operation).await?;
         if answered.is_none() && store.read(scope, name, 1).await?.is_none() {
             return Err(Refusal::EmptyContent.into());
         }
     }
-    Ok(store
-        .write(
-            scope,
-            name,
-            &WriteRequest::new(content, expected),
-            Some(operation),
-        )
-        .await?)
+    Ok(store.write(scope, name, request, Some(operation)).await?)
 }

@@ -6,9 +6,10 @@ use notekeeper_store::{EditRequest, Receipt, Store, StoreError};
 use tracing::{Instrument as _, field::Empty};
 
 use crate::{
-    Caller, Failure, Notebook, bounds,
+    Caller, Failure, Notebook, WriteCall, bounds,
     failure::{Stop, settle},
     fault,
+    metadata::Resolved,
     notebook::operation_id,
     span::{operation_span, record_mutation},
 };
@@ -18,7 +19,7 @@ impl Notebook {
     ///
     /// Checked in this order: the settings of the call, the name, the content, the scope and the
     /// operation; then the store looks for the receipt, for what the caller expects, and at the
-    /// note itself.
+    /// note itself. A resolver of metadata is asked where there is no receipt.
     ///
     /// # Errors
     ///
@@ -39,6 +40,7 @@ impl Notebook {
         let store = self.stores.get(&input.store)?;
         let note_chars_max = bounds::at_least_one("max_memory_size", input.max_memory_size)?;
         let expected = bounds::expected(input.expected_version.as_deref())?;
+        let source = self.metadata_source(input.write_metadata, store.as_ref())?;
         let name = NoteName::from_tool(&input.file)?;
         let edit = Edit::new(input.content, input.old_text)?;
         let scope = input.scope.resolve()?;
@@ -46,11 +48,12 @@ impl Notebook {
             id: operation_id(input.operation.as_ref(), caller)?,
             fingerprint: fingerprint(&scope, &name, &edit),
         };
-        let request = EditRequest {
-            edit: &edit,
-            note_chars_max,
-            expected,
-            metadata: None,
+        let call = WriteCall {
+            store: &input.store,
+            scope: &scope,
+            note: &name,
+            operation: &operation.id,
+            caller,
         };
 
         let span = operation_span!(
@@ -61,9 +64,20 @@ impl Notebook {
             memory.chars = Empty,
             memory.replayed = Empty,
         );
-        let result = commit(store.as_ref(), &scope, &name, &request, &operation)
-            .instrument(span.clone())
-            .await;
+        let write = async {
+            let metadata = match source.resolved(store.as_ref(), &call, &operation).await? {
+                Resolved::Repetition(receipt) => return Ok(receipt),
+                Resolved::Metadata(metadata) => metadata,
+            };
+            let request = EditRequest {
+                edit: &edit,
+                note_chars_max,
+                expected,
+                metadata: metadata.as_ref(),
+            };
+            commit(store.as_ref(), &scope, &name, &request, &operation).await
+        };
+        let result = write.instrument(span.clone()).await;
         record_mutation(&span, &result, "ok");
         written(&name, result?)
     }

@@ -10,7 +10,7 @@ use temporalio_common_wasm::data_converters::{
 };
 use temporalio_protos::temporal::api::common::v1::Payload;
 
-use crate::shared::EMPTY_SCOPE;
+use crate::{shared::EMPTY_SCOPE, write_metadata::ONE_SOURCE};
 
 /// One JSON argument of an activity, a workflow or an update, read or not.
 ///
@@ -226,7 +226,7 @@ fn describe(error: &serde_json::Error) -> String {
     // The end is cut by its exact text, since the value may hold words like these.
     let position = format!(" at line {} column {}", error.line(), error.column());
     let message = message.strip_suffix(&position).unwrap_or(&message);
-    let quotes_nothing = message == EMPTY_SCOPE
+    let quotes_nothing = [EMPTY_SCOPE, ONE_SOURCE].contains(&message)
         || message.starts_with("missing field")
         || message.starts_with("duplicate field");
     if quotes_nothing {

@@ -14,9 +14,9 @@ use crate::{
     CallModelInput, CallModelOutput, ChatMessage, ChatToolCall, ChatToolDefinition,
     DeleteMemoryInput, DeletedMemory, Delivery, FailureType, ListMemoryInput, ListedMemory,
     LoadSnapshotInput, LoadSnapshotOutput, MemoryBlock, MemoryContent, MemoryFile, MemoryMatch,
-    MemoryMatches, OperationRef, Outcome, ReadMemoryInput, Refused, RenderOptions, ScopeRef,
-    SearchMemoryInput, SnapshotAnswer, SnapshotRequest, SnapshotStats, ToolInput, WriteMemoryInput,
-    WrittenMemory,
+    MemoryMatches, MetadataSource, OperationRef, Outcome, ReadMemoryInput, Refused, RenderOptions,
+    ScopeRef, SearchMemoryInput, SnapshotAnswer, SnapshotRequest, SnapshotStats, ToolInput,
+    WriteMemoryInput, WrittenMemory, write_metadata::SourceJson,
 };
 
 /// Which way a type goes: what may be left out differs.
@@ -59,6 +59,11 @@ fn table(name: &str) -> Option<String> {
         "ChatToolCall" => fields::<ChatToolCall>(Argument),
         "ToolInput" => fields::<ToolInput>(Result),
         "Scope" => fields::<ScopeRef>(Argument),
+        "WriteMetadata" => tables::fields(
+            &schema::<MetadataSource>(Argument),
+            order::of::<SourceJson>(),
+            Argument,
+        ),
         "Operation" => fields::<OperationRef>(Argument),
         "Refused" => fields::<Refused>(Result),
         "refusals" => tables::refusals(),

@@ -36,13 +36,15 @@ pub enum FailureType {
     Unmigrated,
     /// The model answered something that can't be used, or refused the request.
     ModelRefused,
-    /// The store or the model can't be reached. Retryable.
+    /// The worker's resolver of write metadata refused the write, or answered what can't be kept.
+    MetadataRefused,
+    /// The store, the model or what a resolver needs can't be reached. Retryable.
     Unavailable,
 }
 
 impl FailureType {
     /// Every type.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::InvalidArgument,
         Self::InvalidScope,
         Self::ScopeChanged,
@@ -55,6 +57,7 @@ impl FailureType {
         Self::SnapshotMissing,
         Self::Unmigrated,
         Self::ModelRefused,
+        Self::MetadataRefused,
         Self::Unavailable,
     ];
 
@@ -73,6 +76,7 @@ impl FailureType {
             Self::SnapshotMissing => "SnapshotMissing",
             Self::Unmigrated => "Unmigrated",
             Self::ModelRefused => "ModelRefused",
+            Self::MetadataRefused => "MetadataRefused",
             Self::Unavailable => "Unavailable",
         }
     }

@@ -13,6 +13,7 @@ mod failure;
 mod messages;
 mod outcome;
 mod shared;
+mod write_metadata;
 
 pub use activities::{
     call_model::{CallModel, CallModelInput, CallModelOutput, MemoryBlock},
@@ -34,3 +35,4 @@ pub use outcome::{Outcome, Refused};
 pub use shared::{
     DEFAULT_STORE, MEMORY_TASK_QUEUE, OperationRef, RESULT_BYTES_MAX, ScopeRef, WORKFLOW_TASK_QUEUE,
 };
+pub use write_metadata::MetadataSource;

@@ -51,6 +51,17 @@ impl WriteMetadata {
         Ok(Some(metadata))
     }
 
+    /// Reads entries from JSON text: an object whose values are all strings. Of a key that stands
+    /// there twice the later value counts.
+    ///
+    /// # Errors
+    ///
+    /// As [`WriteMetadata::new`], and [`InvalidMetadata::NotTexts`] for anything else.
+    pub fn from_json(json: &str) -> Result<Option<Self>, InvalidMetadata> {
+        let entries = serde_json::from_str(json).map_err(|_| InvalidMetadata::NotTexts)?;
+        Self::new(entries)
+    }
+
     /// Its JSON text: an object with its keys ascending by code point, without spaces, characters
     /// outside ASCII as they are. This is what [`WRITE_METADATA_CHARS_MAX`] measures.
     pub fn to_json(&self) -> String {
@@ -91,6 +102,9 @@ fn quoted(text: &str) -> String {
 /// Why entries make no write metadata.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidMetadata {
+    /// It isn't an object of texts.
+    #[error("write metadata must be a JSON object whose values are strings")]
+    NotTexts,
     /// A key or a value holds U+0000.
     #[error("write metadata has a {part} with a NUL character (U+0000); leave it out")]
     Nul {
@@ -173,6 +187,35 @@ mod tests {
     #[test]
     fn no_entries_are_no_metadata() {
         assert_eq!(metadata(&[]), Ok(None));
+        assert_eq!(WriteMetadata::from_json("{}"), Ok(None));
+    }
+
+    #[test]
+    fn json_text_is_read_back_and_anything_but_an_object_of_strings_is_refused() {
+        for entries in [
+            [("a", ""), ("b", "\u{1}\u{1f}\u{7f}")],
+            [("é", "😀\u{202e}\"\\"), ("\n", "\u{2028}")],
+        ] {
+            let metadata = metadata(&entries).unwrap();
+            let json = metadata.as_ref().map(WriteMetadata::to_json).unwrap();
+            assert_eq!(WriteMetadata::from_json(&json), Ok(metadata));
+        }
+        for json in [
+            "",
+            "null",
+            "[]",
+            "\"a\"",
+            "{\"a\":1}",
+            "{\"a\":null}",
+            "{\"a\":true}",
+            "{\"a\":{\"b\":\"c\"}}",
+            "{\"a\":[\"b\"]}",
+            "{\"a\":\"\\ud800\"}",
+            "{\"a\":\"b\"",
+        ] {
+            let read = WriteMetadata::from_json(json);
+            assert_eq!(read, Err(InvalidMetadata::NotTexts), "{json}");
+        }
     }
 
     #[test]

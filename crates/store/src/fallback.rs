@@ -24,6 +24,7 @@ pub(crate) async fn list<S: NoteStore + ?Sized>(
                 version: note.version,
                 chars: note.content.chars().count(),
                 updated_at: None,
+                metadata: note.metadata,
             });
         }
     }

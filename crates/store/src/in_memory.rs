@@ -288,6 +288,7 @@ impl NoteStore for InMemoryStore {
             version: note.version.clone(),
             chars: note.content.chars().count(),
             updated_at: None,
+            metadata: note.metadata.clone(),
         });
         Ok(Listing {
             notes: notes.collect(),

@@ -35,6 +35,7 @@ mod error;
 mod fallback;
 mod file;
 mod in_memory;
+mod kept_metadata;
 mod kept_receipt;
 mod notes;
 mod optimistic;

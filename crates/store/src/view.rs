@@ -2,7 +2,7 @@
 
 use notekeeper_domain::{NoteName, Version, WriteMetadata};
 
-use crate::counts::token;
+use crate::{counts::token, kept_metadata::kept_metadata};
 
 /// A note, or its first characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,10 +69,12 @@ pub struct ListedNote {
     /// When it was last changed, in UTC and whole seconds, as `2026-11-30T04:05:06Z`; `None` where
     /// the store keeps no times.
     pub updated_at: Option<String>,
+    /// Who made this version; `None` where the write recorded nothing, or the store keeps none.
+    pub metadata: Option<WriteMetadata>,
 }
 
-/// A row of a listing, as databases have it: name, version, characters, time.
-pub(crate) type ListedRow = (String, i64, i32, String);
+/// A row of a listing, as databases have it: name, version, characters, time, metadata.
+pub(crate) type ListedRow = (String, i64, i32, String, Option<String>);
 
 impl Listing {
     /// The first rows of a list that goes one further where there are more. Odd names are passed
@@ -83,13 +85,14 @@ impl Listing {
         let mut names = names.into_iter().peekable();
         let notes = rows
             .into_iter()
-            .filter_map(|(name, version, chars, updated_at)| {
+            .filter_map(|(name, version, chars, updated_at, metadata)| {
                 let name = names.next_if(|next| next.as_str() == name)?;
                 Some(ListedNote {
                     name,
                     version: token(version),
                     chars: usize::try_from(chars).unwrap_or_default(),
                     updated_at: Some(updated_at),
+                    metadata: kept_metadata(metadata.as_deref()),
                 })
             });
         Self {

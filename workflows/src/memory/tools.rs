@@ -124,6 +124,7 @@ impl Memory {
                     old_text: arguments.old_text,
                     expected_version: None,
                     max_memory_size: settings.max_memory_size,
+                    write_metadata: settings.write_metadata.clone(),
                 }))
             }
             Some(domain::READ_MEMORY) => {
@@ -134,6 +135,8 @@ impl Memory {
                     scope,
                     file,
                     max_memory_size,
+                    // The model reads the answer.
+                    include_write_metadata: false,
                 }))
             }
             Some(domain::DELETE_MEMORY) => {

@@ -15,6 +15,7 @@ fn change(content: &str, expected: ExpectedNote, operation: &str) -> ReplaceWhol
         operation: OperationRef {
             id: operation.to_owned(),
         },
+        metadata: None,
         max_memory_size: 10,
     }
 }

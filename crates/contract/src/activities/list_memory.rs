@@ -1,5 +1,7 @@
 //! `list_memory`: the notes of a scope, without their text.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use temporalio_common_wasm::ActivityDefinition;
 
@@ -32,6 +34,10 @@ pub struct ListMemoryInput {
     #[cfg_attr(any(test, feature = "schemars"), schemars(range(min = 1)))]
     #[serde(default = "defaults::max_listed_files")]
     pub max_files: usize,
+    /// Whether the answer has the metadata of each note's current version. Leave it out where a model reads the
+    /// answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub include_write_metadata: bool,
 }
 
 /// The notes of a scope.
@@ -58,4 +64,8 @@ pub struct MemoryFile {
     /// times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<String>,
+    /// What the write recorded that made this version, where it was asked for; missing where it
+    /// recorded nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_metadata: Option<BTreeMap<String, String>>,
 }

@@ -1,5 +1,7 @@
 //! `read_memory`: the first characters of a note.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use temporalio_common_wasm::ActivityDefinition;
 
@@ -34,6 +36,10 @@ pub struct ReadMemoryInput {
     #[cfg_attr(any(test, feature = "schemars"), schemars(range(min = 1)))]
     #[serde(default = "defaults::max_memory_size")]
     pub max_memory_size: usize,
+    /// Whether the answer has the metadata of the note's current version. Leave it out where a model reads the
+    /// answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub include_write_metadata: bool,
 }
 
 /// A note, or its first characters.
@@ -48,4 +54,8 @@ pub struct MemoryContent {
     pub truncated: bool,
     /// Version of the whole note.
     pub version: String,
+    /// What the write recorded that made this version, where it was asked for; missing where it
+    /// recorded nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_metadata: Option<BTreeMap<String, String>>,
 }

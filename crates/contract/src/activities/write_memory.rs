@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use temporalio_common_wasm::ActivityDefinition;
 
-use crate::{Argument, OperationRef, Outcome, ScopeRef, defaults};
+use crate::{Argument, MetadataSource, OperationRef, Outcome, ScopeRef, defaults};
 
 /// The activity `write_memory`.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +47,10 @@ pub struct WriteMemoryInput {
     #[cfg_attr(any(test, feature = "schemars"), schemars(range(min = 1)))]
     #[serde(default = "defaults::max_memory_size")]
     pub max_memory_size: usize,
+    /// What is recorded of the write beside the text, for programs; nothing where it is missing.
+    /// It replaces what an earlier write recorded. A store that records nothing fails the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_metadata: Option<MetadataSource>,
 }
 
 /// A write that took effect, now or when it was first called.

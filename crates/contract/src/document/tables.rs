@@ -204,6 +204,10 @@ fn simple(kind: &str, schema: &Value) -> String {
             Some(least) => format!("whole number, at least {least}"),
             None => "whole number".to_owned(),
         },
+        "object" => match schema.get("additionalProperties") {
+            Some(values @ Value::Object(_)) => format!("object of {}", self::kind(values)),
+            _ => "object".to_owned(),
+        },
         "array" => match schema.get("items") {
             Some(items) => format!("array of {}", self::kind(items)),
             None => "array".to_owned(),

@@ -345,6 +345,50 @@ fn an_unknown_key_of_a_scope_may_be_a_namespace_and_is_not_told() {
 }
 
 #[test]
+fn write_metadata_that_is_no_object_of_strings_is_told_without_a_key_of_it() {
+    let fixed = |fixed: Value| {
+        complaint::<WriteMemoryInput>(write(|w| w["write_metadata"] = json!({"fixed": fixed})))
+    };
+    let expected = "at `write_metadata.fixed`: expected an object whose values are strings";
+    for wrong in [
+        json!({SECRET: 1}),
+        json!({SECRET: null}),
+        json!({SECRET: {"b": SECRET}}),
+        json!({"a": "x", SECRET: [SECRET]}),
+        json!([SECRET]),
+        json!(SECRET),
+        json!(4711),
+    ] {
+        assert_eq!(fixed(wrong), expected);
+    }
+}
+
+#[test]
+fn write_metadata_comes_from_one_source() {
+    let told =
+        |source: Value| complaint::<WriteMemoryInput>(write(|w| w["write_metadata"] = source));
+    let one = "at `write_metadata`: give `fixed` or `resolver`, one of them";
+    assert_eq!(told(json!({})), one);
+    assert_eq!(told(json!({"fixed": null, "resolver": null})), one);
+    assert_eq!(
+        told(json!({"fixed": {"a": SECRET}, "resolver": SECRET})),
+        one
+    );
+    assert_eq!(
+        told(json!({"fixd": {"a": SECRET}})),
+        "at `write_metadata`: expected `fixed` or `resolver`"
+    );
+    assert_eq!(
+        told(json!({SECRET: "ui"})),
+        "at `write_metadata`: expected `fixed` or `resolver`"
+    );
+    assert_eq!(
+        told(json!({"resolver": [SECRET]})),
+        "at `write_metadata.resolver`: expected a string"
+    );
+}
+
+#[test]
 fn a_scope_that_names_nothing_is_refused_and_never_taken_for_the_root() {
     let nothing = plain(&json!({"scope": {}, "content": SECRET}).to_string());
     assert_eq!(

@@ -1,14 +1,15 @@
 //! One golden JSON for each wire struct, read back to the same value. What histories hold must keep
 //! its form, so a changed snapshot here is a changed contract.
 
-use std::fmt::Debug;
+use std::{collections::BTreeMap, fmt::Debug};
 
 use notekeeper_contract::{
     CallModelInput, CallModelOutput, ChatMessage, ChatToolCall, ChatToolDefinition,
     DeleteMemoryInput, DeletedMemory, Delivery, ListMemoryInput, ListedMemory, LoadSnapshotInput,
     LoadSnapshotOutput, MemoryBlock, MemoryContent, MemoryFile, MemoryMatch, MemoryMatches,
-    OperationRef, Outcome, ReadMemoryInput, Refused, RenderOptions, ScopeRef, SearchMemoryInput,
-    SnapshotAnswer, SnapshotRequest, SnapshotStats, ToolInput, WriteMemoryInput, WrittenMemory,
+    MetadataSource, OperationRef, Outcome, ReadMemoryInput, Refused, RenderOptions, ScopeRef,
+    SearchMemoryInput, SnapshotAnswer, SnapshotRequest, SnapshotStats, ToolInput, WriteMemoryInput,
+    WrittenMemory,
 };
 use notekeeper_domain::Refusal;
 use serde::{Serialize, de::DeserializeOwned};
@@ -35,6 +36,13 @@ fn operation() -> Option<OperationRef> {
     Some(OperationRef {
         id: "8f43a1".to_owned(),
     })
+}
+
+fn metadata() -> BTreeMap<String, String> {
+    let entries = [("updated_by", "ui"), ("user_id", "ada \"固\"")];
+    entries
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into()
 }
 
 fn digest() -> String {
@@ -109,6 +117,7 @@ fn list_memory() {
         store: "eu".to_owned(),
         scope: scope(),
         max_files: 100,
+        include_write_metadata: false,
     };
     golden("list_memory_input", &input);
     let file = MemoryFile {
@@ -116,12 +125,27 @@ fn list_memory() {
         version: "17".to_owned(),
         chars: 12,
         updated_at: Some("2026-11-30T04:05:06Z".to_owned()),
+        write_metadata: None,
     };
     let listed = ListedMemory {
         files: vec![file],
         truncated: true,
     };
     golden("list_memory_output", &listed);
+    let asking = ListMemoryInput {
+        include_write_metadata: true,
+        ..input
+    };
+    golden("list_memory_input_with_metadata", &asking);
+    let with_metadata = listed.files.into_iter().map(|file| MemoryFile {
+        write_metadata: Some(metadata()),
+        ..file
+    });
+    let listed = ListedMemory {
+        files: with_metadata.collect(),
+        truncated: false,
+    };
+    golden("list_memory_output_with_metadata", &listed);
 }
 
 #[test]
@@ -135,8 +159,19 @@ fn write_memory() {
         old_text: Some("- tea: black".to_owned()),
         expected_version: Some("17".to_owned()),
         max_memory_size: 10_000,
+        write_metadata: None,
     };
     golden("write_memory_input", &input);
+    for (name, source) in [
+        ("fixed", MetadataSource::Fixed(metadata())),
+        ("resolver", MetadataSource::Resolver("by_agent".to_owned())),
+    ] {
+        let input = WriteMemoryInput {
+            write_metadata: Some(source),
+            ..input.clone()
+        };
+        golden(&format!("write_memory_input_{name}_metadata"), &input);
+    }
     golden(
         "write_memory_output",
         &Outcome::Ok(WrittenMemory {
@@ -155,24 +190,32 @@ fn write_memory() {
 
 #[test]
 fn read_memory() {
-    golden(
-        "read_memory_input",
-        &ReadMemoryInput {
-            store: "eu".to_owned(),
-            scope: scope(),
-            file: "drinks".to_owned(),
-            max_memory_size: 10_000,
-        },
-    );
-    golden(
-        "read_memory_output",
-        &Outcome::Ok(MemoryContent {
-            file: "drinks.md".to_owned(),
-            content: "- tea: green\n".to_owned(),
-            truncated: false,
-            version: "18".to_owned(),
-        }),
-    );
+    let input = ReadMemoryInput {
+        store: "eu".to_owned(),
+        scope: scope(),
+        file: "drinks".to_owned(),
+        max_memory_size: 10_000,
+        include_write_metadata: false,
+    };
+    golden("read_memory_input", &input);
+    let asking = ReadMemoryInput {
+        include_write_metadata: true,
+        ..input
+    };
+    golden("read_memory_input_with_metadata", &asking);
+    let content = MemoryContent {
+        file: "drinks.md".to_owned(),
+        content: "- tea: green\n".to_owned(),
+        truncated: false,
+        version: "18".to_owned(),
+        write_metadata: None,
+    };
+    golden("read_memory_output", &Outcome::Ok(content.clone()));
+    let content = MemoryContent {
+        write_metadata: Some(metadata()),
+        ..content
+    };
+    golden("read_memory_output_with_metadata", &Outcome::Ok(content));
 }
 
 #[test]

@@ -23,6 +23,7 @@
 mod editing;
 mod fixture;
 mod listing;
+mod metadata;
 mod racing;
 mod receipts;
 mod refusing;
@@ -68,6 +69,7 @@ where
     searching::exercise(&make_store().await).await;
     tenants::exercise(&make_store().await).await;
     refusing::exercise(&make_store().await).await;
+    metadata::exercise(&make_store().await).await;
     snapshots::exercise(&make_store().await).await;
     println!("{report}");
     report

@@ -164,6 +164,7 @@ pub(super) fn list(work: &Work<'_>, scope: &Scope, notes_max: usize) -> Result<L
                 version: seen.part.version,
                 chars: seen.chars,
                 updated_at: Some(utc(seconds(&seen.stamp))),
+                metadata: None,
             }),
             None => skipped += 1,
         }

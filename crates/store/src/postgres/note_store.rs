@@ -21,6 +21,7 @@ use crate::{
     Receipt, SnapshotStore, Store, StoreError, WriteRequest,
     change::Change,
     counts::{bounded, token},
+    kept_metadata::kept_metadata,
     values::{check_content, check_edit, check_operation},
 };
 
@@ -61,6 +62,7 @@ impl NoteStore for PostgresStore {
             },
             expected: &request.expected,
             operation: Some(operation),
+            metadata: request.metadata,
         };
         attempted!(self, Repeatable::Always, |connection| put.run(connection))?
     }
@@ -80,6 +82,7 @@ impl NoteStore for PostgresStore {
             change: Change::Whole(request),
             expected: request.expected,
             operation,
+            metadata: request.metadata,
         };
         attempted!(self, repeatable(operation), |connection| put
             .run(connection))?
@@ -149,6 +152,10 @@ impl NoteStore for PostgresStore {
             connection, scope, query, limits
         ))
     }
+
+    fn keeps_metadata(&self) -> bool {
+        true
+    }
 }
 
 impl Store for PostgresStore {
@@ -182,6 +189,6 @@ async fn read(
         truncated: row.try_get("truncated")?,
         version: token(row.try_get("version")?),
         operation_id: row.try_get("operation_id")?,
-        metadata: None,
+        metadata: kept_metadata(row.try_get("write_metadata")?),
     }))
 }

@@ -6,7 +6,7 @@
 //! first, so it can't be overtaken a second time. Locks are always taken in one order, note
 //! before receipt, so operations can't wait for each other in a circle.
 
-use notekeeper_domain::{NoteName, Operation, Scope, Version};
+use notekeeper_domain::{NoteName, Operation, Scope, Version, WriteMetadata};
 use sqlx::{Connection, PgConnection, Row};
 
 use super::{
@@ -39,6 +39,8 @@ pub(super) struct Put<'a> {
     pub(super) change: Change<'a>,
     pub(super) expected: &'a Expected,
     pub(super) operation: Option<&'a Operation>,
+    /// What replaces the metadata of the version before, which may be nothing.
+    pub(super) metadata: Option<&'a WriteMetadata>,
 }
 
 /// A note as it was read.
@@ -228,6 +230,7 @@ impl Put<'_> {
             )
             .bind(self.change.kind())
             .bind(new.status.code())
+            .bind(self.metadata.map(WriteMetadata::to_json))
     }
 }
 

@@ -21,6 +21,7 @@ use crate::{
     Receipt, SnapshotStore, Store, StoreError, WriteRequest,
     change::Change,
     counts::{bounded, token},
+    kept_metadata::kept_metadata,
     kept_receipt::Outcome,
     values::{check_content, check_edit, check_operation},
 };
@@ -60,6 +61,7 @@ impl NoteStore for SqliteStore {
             },
             expected: &request.expected,
             operation: Some(operation),
+            metadata: request.metadata,
         };
         self.mutate(&put).await?
     }
@@ -79,6 +81,7 @@ impl NoteStore for SqliteStore {
             change: Change::Whole(request),
             expected: request.expected,
             operation,
+            metadata: request.metadata,
         };
         self.mutate(&put).await?
     }
@@ -134,6 +137,10 @@ impl NoteStore for SqliteStore {
     ) -> Result<SearchAnswer, StoreError> {
         attempted(self, |_| search(self, scope, query, limits)).await
     }
+
+    fn keeps_metadata(&self) -> bool {
+        true
+    }
 }
 
 impl Store for SqliteStore {
@@ -160,7 +167,7 @@ async fn read(
         truncated: row.try_get("truncated")?,
         version: token(row.try_get("version")?),
         operation_id: row.try_get("operation_id")?,
-        metadata: None,
+        metadata: kept_metadata(row.try_get("write_metadata")?),
     }))
 }
 

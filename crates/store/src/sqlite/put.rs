@@ -1,6 +1,6 @@
 //! Edits and whole writes.
 
-use notekeeper_domain::{NoteName, Operation, Scope};
+use notekeeper_domain::{NoteName, Operation, Scope, WriteMetadata};
 use sqlx::{
     Row as _, Sqlite, SqliteConnection,
     query::Query,
@@ -27,6 +27,8 @@ pub(super) struct Put<'a> {
     pub(super) change: Change<'a>,
     pub(super) expected: &'a Expected,
     pub(super) operation: Option<&'a Operation>,
+    /// What replaces the metadata of the version before, which may be nothing.
+    pub(super) metadata: Option<&'a WriteMetadata>,
 }
 
 impl Mutation for Put<'_> {
@@ -104,5 +106,6 @@ impl Put<'_> {
             )
             .bind(self.change.kind())
             .bind(new.status.code())
+            .bind(self.metadata.map(WriteMetadata::to_json))
     }
 }

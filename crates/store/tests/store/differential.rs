@@ -7,7 +7,7 @@ use std::{
 };
 
 use notekeeper_domain::{
-    Edit, MAIN_NOTE, Notebook, Operation, Scope, SearchLimits, SearchQuery, Version,
+    Edit, MAIN_NOTE, Notebook, Operation, Scope, SearchLimits, SearchQuery, Version, WriteMetadata,
 };
 use notekeeper_store::{
     EditRequest, Expected, InMemoryStore, MutationError, NoteStore, NotebookBounds, Receipt,
@@ -95,6 +95,11 @@ impl Subject {
         }
     }
 
+    /// The metadata that this store is given, and gives back.
+    fn kept<'m>(&self, metadata: &'m Option<WriteMetadata>) -> Option<&'m WriteMetadata> {
+        metadata.as_ref().filter(|_| self.store.keeps_metadata())
+    }
+
     fn assert_same_version(&mut self, found: &Version, right: &Version) {
         let kind = self.store.kind();
         match self.versions.get(right) {
@@ -143,6 +148,13 @@ impl Comparison {
         (0..pieces)
             .map(|_| *PIECES.choose(&mut self.random).expect("there are some"))
             .collect()
+    }
+
+    /// What a write records; often nothing.
+    fn metadata(&mut self) -> Option<WriteMetadata> {
+        let entries = self.random.random_range(0..3);
+        let entries = (0..entries).map(|_| (self.text(), self.text())).collect();
+        WriteMetadata::new(entries).expect("pieces hold no NUL, and few are short")
     }
 
     fn scope(&mut self) -> Scope {
@@ -220,18 +232,19 @@ impl Comparison {
         } else {
             20
         };
-        let request = |expected| EditRequest {
+        let metadata = self.metadata();
+        let request = |expected, metadata| EditRequest {
             edit: &edit,
             note_chars_max,
             expected,
-            metadata: None,
+            metadata,
         };
-        let right = request(expected.clone());
+        let right = request(expected.clone(), metadata.as_ref());
         let right = self.specification.edit(&scope, &file, &right, &operation);
         let right = right.await;
         self.learn(&right);
         for subject in &mut self.subjects {
-            let request = request(subject.expected(&expected));
+            let request = request(subject.expected(&expected), subject.kept(&metadata));
             let found = subject.store.edit(&scope, &file, &request, &operation);
             let found = found.await;
             subject.assert_same_receipt(found, &right);
@@ -243,26 +256,25 @@ impl Comparison {
         let expected = self.expected();
         let operation = self.random.random_bool(0.5).then(|| self.operation());
         let operation = operation.as_ref();
+        let metadata = self.metadata();
+        let right = WriteRequest {
+            metadata: metadata.as_ref(),
+            ..WriteRequest::new(&content, &expected)
+        };
         let right = self
             .specification
-            .write(
-                &scope,
-                &file,
-                &WriteRequest::new(&content, &expected),
-                operation,
-            )
+            .write(&scope, &file, &right, operation)
             .await;
         self.learn(&right);
         for subject in &mut self.subjects {
             let expected = subject.expected(&expected);
+            let request = WriteRequest {
+                metadata: subject.kept(&metadata),
+                ..WriteRequest::new(&content, &expected)
+            };
             let found = subject
                 .store
-                .write(
-                    &scope,
-                    &file,
-                    &WriteRequest::new(&content, &expected),
-                    operation,
-                )
+                .write(&scope, &file, &request, operation)
                 .await;
             subject.assert_same_receipt(found, &right);
         }
@@ -298,6 +310,7 @@ impl Comparison {
                 (Some(found), Some(mut right)) => {
                     subject.assert_same_version(&found.version, &right.version);
                     right.version = found.version.clone();
+                    right.metadata = subject.kept(&right.metadata).cloned();
                     assert_eq!(found, right, "{}", subject.store.kind());
                 }
                 (found, right) => assert_eq!(found, right, "{}", subject.store.kind()),

@@ -12,6 +12,7 @@ mod differential;
 mod faults;
 mod file_root;
 mod load;
+mod metadata;
 mod migrations;
 mod minimal;
 mod plans;

@@ -25,6 +25,7 @@ const CALLS: [(&str, &[&str]); 16] = [
             "'f'",
             "'edit'",
             "'created'",
+            "'{\"updated_by\":\"ui\"}'",
         ],
     ),
     (
@@ -39,6 +40,7 @@ const CALLS: [(&str, &[&str]); 16] = [
             "'f'",
             "'edit'",
             "'appended'",
+            "'{\"updated_by\":\"ui\"}'",
             "7",
             "true",
         ],

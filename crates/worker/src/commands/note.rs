@@ -6,6 +6,7 @@ mod cat;
 mod edit;
 mod editor;
 mod ls;
+mod metadata;
 mod over_temporal;
 mod rm;
 mod search;
@@ -25,7 +26,10 @@ use crate::{
     random,
 };
 
-use self::access::{Access, Purpose, with_notes};
+use self::{
+    access::{Access, Purpose, with_notes},
+    metadata::MetadataArgs,
+};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -6,6 +6,7 @@ select
     case when octet_length(content) <= $3 then content else left(content, $3) end as content,
     chars > $3 as truncated,
     version,
-    operation_id
+    operation_id,
+    write_metadata::text as write_metadata
 from notes
 where scope = $1 and name = $2

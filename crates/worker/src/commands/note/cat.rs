@@ -37,6 +37,7 @@ pub(super) async fn run(config: Option<&Path>, args: CatArgs) -> anyhow::Result<
         scope: notebook.scope()?,
         file: note.clone(),
         max_memory_size: usize::MAX,
+        include_write_metadata: notebook.output.json,
     };
     let read = with_notes(config, &notebook, Purpose::Use, async |notes| {
         notes.read(input).await

@@ -17,7 +17,7 @@ use crate::{
 };
 
 use super::{
-    Access, Effect, NotebookArgs, Purpose, Via,
+    Access, Effect, MetadataArgs, NotebookArgs, Purpose, Via,
     editor::{self, Draft},
     refused, with_notes, write,
 };
@@ -31,18 +31,27 @@ where.
 
 Examples:
   notekeeper note edit MEMORY --namespace customers/ada
-  EDITOR='code --wait' notekeeper note edit plans --namespace customers/ada")]
+  EDITOR='code --wait' notekeeper note edit plans --namespace customers/ada
+  notekeeper note edit MEMORY --metadata updated_by=support --namespace customers/ada")]
 pub(crate) struct EditArgs {
     /// Name of the note; `.md` is added where it is missing.
     #[arg(value_name = "NAME")]
     note: String,
 
     #[command(flatten)]
+    metadata: MetadataArgs,
+
+    #[command(flatten)]
     pub(super) notebook: NotebookArgs,
 }
 
 pub(super) async fn run(config: Option<&Path>, args: EditArgs) -> anyhow::Result<ExitCode> {
-    let EditArgs { note, notebook } = args;
+    let EditArgs {
+        note,
+        metadata,
+        notebook,
+    } = args;
+    let metadata = metadata.checked()?;
     let name = NoteName::from_tool(&note)
         .map_err(|error| refused(&note, Refusal::InvalidName(error).into()))?;
     let scope = notebook.scope()?;
@@ -55,6 +64,7 @@ pub(super) async fn run(config: Option<&Path>, args: EditArgs) -> anyhow::Result
         expected: ExpectedNote::Absent,
         operation: OperationRef { id: random::name() },
         max_memory_size: NOTE_CHARS_MAX_DEFAULT,
+        metadata,
     };
     let operation = whole.operation.clone();
     let edited = with_notes(config, &notebook, Purpose::Make, async |notes| {
@@ -84,6 +94,7 @@ async fn edit(
         scope: whole.scope.clone(),
         file: file.clone(),
         max_memory_size: readable_chars(via),
+        include_write_metadata: false,
     };
     let before = match notes.read(input).await? {
         Outcome::Ok(content) if content.truncated => {

@@ -36,6 +36,7 @@ pub(super) async fn run(config: Option<&Path>, args: LsArgs) -> anyhow::Result<E
         store: notebook.store.clone(),
         scope: notebook.scope()?,
         max_files: args.limit,
+        include_write_metadata: notebook.output.json,
     };
     let listed = with_notes(config, &notebook, Purpose::Use, async |notes| {
         notes.list(input).await

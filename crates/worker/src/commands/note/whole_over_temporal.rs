@@ -11,7 +11,7 @@ use notekeeper_domain::{Edit, NOTE_CHARS_MAX_DEFAULT, Refusal};
 
 use crate::{output::CodedError, random};
 
-use super::{INCOMPLETE, over_temporal::OverTemporal};
+use super::{INCOMPLETE, metadata::fixed, over_temporal::OverTemporal};
 
 /// Status of a text that was added to a note that had some.
 const APPENDED: &str = "appended";
@@ -76,6 +76,7 @@ impl OverTemporal {
             scope: input.scope.clone(),
             file: input.file.clone(),
             max_memory_size: NOTE_CHARS_MAX_DEFAULT,
+            include_write_metadata: false,
         };
         Ok(match self.read(reading).await? {
             Outcome::Ok(note) if note.truncated => {
@@ -145,6 +146,7 @@ fn write_of(input: &ReplaceWhole) -> WriteMemoryInput {
         old_text: None,
         expected_version: None,
         max_memory_size: input.max_memory_size,
+        write_metadata: input.metadata.clone().map(fixed),
     }
 }
 

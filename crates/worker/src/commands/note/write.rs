@@ -17,8 +17,8 @@ use crate::{
 };
 
 use super::{
-    ChangeArgs, NotebookArgs, Purpose, Via, access::expected, refused, text, told_if_unsure,
-    with_notes,
+    ChangeArgs, MetadataArgs, NotebookArgs, Purpose, Via, access::expected, metadata::fixed,
+    refused, text, told_if_unsure, with_notes,
 };
 
 #[derive(Debug, Args)]
@@ -31,6 +31,7 @@ Examples:
   notekeeper note write MEMORY '- likes tea' --namespace customers/ada
   notekeeper note write MEMORY coffee --replace tea --namespace customers/ada
   notekeeper note write plans --file plans.md --whole --namespace customers/ada
+  notekeeper note write MEMORY '- likes tea' --metadata updated_by=ui --namespace customers/ada
   uptime | notekeeper note write log --namespace team --operation-id \"$(date +%F)\"")]
 pub(crate) struct WriteArgs {
     /// Name of the note; `.md` is added where it is missing.
@@ -67,6 +68,9 @@ pub(crate) struct WriteArgs {
     change: ChangeArgs,
 
     #[command(flatten)]
+    metadata: MetadataArgs,
+
+    #[command(flatten)]
     pub(super) notebook: NotebookArgs,
 }
 
@@ -90,6 +94,7 @@ pub(super) async fn run(config: Option<&Path>, args: WriteArgs) -> anyhow::Resul
         )
         .into());
     }
+    let metadata = args.metadata.checked()?;
     let scope = notebook.scope()?;
     let content = text::given(args.content, args.file.as_deref())?;
     let operation = args.change.operation();
@@ -102,6 +107,7 @@ pub(super) async fn run(config: Option<&Path>, args: WriteArgs) -> anyhow::Resul
             expected: expected(args.change.expect_version.as_deref()),
             operation: operation.clone(),
             max_memory_size: NOTE_CHARS_MAX_DEFAULT,
+            metadata,
         };
         with_notes(config, &notebook, Purpose::Make, async |notes| {
             notes.replace_whole(replacement).await
@@ -117,6 +123,7 @@ pub(super) async fn run(config: Option<&Path>, args: WriteArgs) -> anyhow::Resul
             old_text: args.replace,
             expected_version: args.change.expect_version,
             max_memory_size: NOTE_CHARS_MAX_DEFAULT,
+            write_metadata: metadata.map(fixed),
         };
         with_notes(config, &notebook, Purpose::Make, async |notes| {
             notes.write(input).await

@@ -1,0 +1,14 @@
+-- Who made the current version of a note, and what else an application records of it.
+--
+-- An object of texts by name; null where the write brought none, and for every note that is older
+-- than this migration. It is data, so that an application can ask for it:
+-- `where write_metadata->>'updated_by' = 'ui'`. No index: what is asked for is the application's,
+-- and so is the index that serves it.
+--
+-- Each write replaces it. A program that is older than this migration leaves it as it is, so let
+-- none of them run any more when the first one writes metadata.
+--
+-- Differs from its twin because JSON is text here. The column stands behind the text of the note:
+-- to put it before that, all notes would have to be written anew. A null is had from the head of
+-- its row, so only where there is metadata does a listing read through the text.
+alter table notes add column write_metadata text;
