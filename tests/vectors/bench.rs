@@ -1,6 +1,6 @@
 //! The stores that cases run on.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, path::Path, sync::Arc};
 
 use anyhow::{Context as _, Result};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -8,8 +8,8 @@ use notekeeper_activities::{Notebook, Stores};
 use notekeeper_contract::DEFAULT_STORE;
 use notekeeper_domain::{NoteName, Scope};
 use notekeeper_store::{
-    Expected, InMemoryStore, MutationError, PostgresOptions, PostgresStore, SqliteOptions,
-    SqliteStore, Store, StoreError, WriteRequest,
+    Expected, FileOptions, FileStore, InMemoryStore, MutationError, PostgresOptions, PostgresStore,
+    SqliteOptions, SqliteStore, Store, StoreError, WriteRequest,
 };
 use serde_json::Value;
 use sqlx::{
@@ -27,7 +27,7 @@ const WARM_UP_WRITES: usize = 100;
 const SEEDS_AT_A_TIME: usize = 8;
 
 /// More characters than any note of a case has.
-const CHARS_MAX: usize = 10_000_000;
+pub(crate) const CHARS_MAX: usize = 10_000_000;
 
 /// A kind of store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,6 +78,12 @@ impl Bench {
     /// A fresh store in memory.
     pub(crate) async fn in_memory() -> Result<Self> {
         Self::over(Arc::new(InMemoryStore::default())).await
+    }
+
+    /// A store of files in this directory, which keeps no metadata.
+    pub(crate) async fn of_files(directory: &Path) -> Result<Self> {
+        let options = FileOptions::new(directory.join("notes"));
+        Self::over(Arc::new(FileStore::open(options).await?)).await
     }
 
     async fn warm_up(&self) -> Result<()> {

@@ -16,25 +16,12 @@ pub(crate) struct Deferral {
 const WHOLE_NOTEBOOK: &str = "The notebook in full";
 
 /// The list. The first entry that applies counts.
-pub(crate) static DEFERRALS: [Deferral; 5] = [
+pub(crate) static DEFERRALS: [Deferral; 4] = [
     Deferral {
         feature: "file store",
         issue: WHOLE_NOTEBOOK,
         applies: |case| {
             case.topic == "file_store" || names_store(case, "file", &["version_hash", RACES])
-        },
-    },
-    Deferral {
-        feature: "write metadata",
-        issue: WHOLE_NOTEBOOK,
-        applies: |case| {
-            let steps = case.given["steps"].as_array();
-            let in_steps = || {
-                steps.into_iter().flatten().any(|step| {
-                    step.get("metadata").is_some() || step["op"] == "write_with_metadata"
-                })
-            };
-            case.topic == "metadata" || (case.topic == "cas_and_receipts" && in_steps())
         },
     },
     Deferral {

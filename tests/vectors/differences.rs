@@ -445,7 +445,7 @@ fn store_model(
 ) -> Result<Option<Value>> {
     let steps = case.given["steps"]
         .as_array()
-        .filter(|_| case.topic == "cas_and_receipts");
+        .filter(|_| ["cas_and_receipts", "metadata"].contains(&case.topic.as_str()));
     let (Some(steps), Some(mut manners)) = (steps, store::Manners::of_peers().nth(start)) else {
         return Ok(None);
     };

@@ -90,6 +90,7 @@ topics! {
     tool_schema
     version_hash
     telemetry
+    metadata
 }
 
 #[test]

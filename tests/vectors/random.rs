@@ -225,13 +225,36 @@ fn steps(rng: &mut StdRng) -> Case {
                     }
                     if op == "write" {
                         step["content"] = json!(text(rng, 2));
+                        maybe(rng, &mut step, "metadata", metadata);
                     }
                 }
             }
             step
         })
         .collect();
-    case("cas_and_receipts", json!({"steps": steps}))
+    match rng.random() {
+        true => case("cas_and_receipts", json!({"steps": steps})),
+        false => case("metadata", json!({"kind": "steps", "steps": steps})),
+    }
+}
+
+/// Metadata of a write, some of it such as no store takes.
+fn metadata(rng: &mut StdRng) -> Value {
+    let mut entries = Map::new();
+    for _ in 0..rng.random_range(0..4) {
+        let value = match rng.random_range(0..30) {
+            0 => pick(rng, &[json!(1), json!(null), json!(true)].each_ref()).clone(),
+            1 => json!([text(rng, 1)]),
+            2 => json!(pick(rng, &PIECES).repeat(rng.random_range(1_000..4_100))),
+            3 => argument(rng, 2),
+            _ => json!(text(rng, 2)),
+        };
+        entries.insert(text(rng, 1), value);
+    }
+    match rng.random_ratio(1, 30) {
+        true => json!(text(rng, 1)),
+        false => Value::Object(entries),
+    }
 }
 
 fn notebook(rng: &mut StdRng) -> Case {

@@ -3,6 +3,7 @@
 mod blocks;
 mod concurrency;
 mod identity;
+mod metadata;
 mod names;
 mod reads;
 mod schema;
@@ -21,7 +22,7 @@ use crate::{
 };
 
 /// Topics that run. Cases of these that wait for a feature are in the list of deferrals.
-pub(crate) const TOPICS: [&str; 17] = [
+pub(crate) const TOPICS: [&str; 18] = [
     "namespace_validation",
     "path_validation",
     "scope_hash",
@@ -39,6 +40,7 @@ pub(crate) const TOPICS: [&str; 17] = [
     "tool_schema",
     "version_hash",
     "telemetry",
+    "metadata",
 ];
 
 /// Runs a case on an empty store.
@@ -56,6 +58,7 @@ pub(crate) async fn run(case: &Case, kind: StoreKind, bench: &Bench) -> Answer {
         "cas_and_receipts" => steps::steps(case, bench).await,
         "version_hash" => steps::versions(case, bench).await,
         "tool_replay_and_concurrency" => concurrency::run(case, kind, bench).await,
+        "metadata" => metadata::run(case, kind, bench).await,
         "search" => search::search(case, bench).await,
         "escaping" => blocks::escaping(case, bench).await,
         "render_snapshot" => blocks::render(case, bench).await,

@@ -57,6 +57,7 @@ struct Note {
     content: String,
     version: String,
     operation_id: Option<String>,
+    metadata: Value,
 }
 
 #[derive(Debug)]
@@ -93,6 +94,38 @@ fn error(kind: &str) -> Value {
     json!({ "error": kind })
 }
 
+/// Metadata as it is kept, null for none, or what is wrong with it.
+fn metadata(given: Option<&Value>) -> Result<Value, &'static str> {
+    let entries = match given {
+        None | Some(Value::Null) => return Ok(Value::Null),
+        Some(Value::Object(entries)) => entries,
+        Some(_) => return Err("metadata_type"),
+    };
+    let texts = entries.values().map(Value::as_str);
+    let Some(texts) = texts.collect::<Option<Vec<_>>>() else {
+        return Err("metadata_type");
+    };
+    let all = entries.keys().map(String::as_str).chain(texts);
+    // Two braces, and of each entry four quotes, a colon, and a comma that the last one lacks.
+    let mut chars = 2 + 6 * entries.len() - 1;
+    for text in all {
+        if text.contains('\0') {
+            return Err("metadata_nul");
+        }
+        let written = text.chars().map(|c| match c {
+            '"' | '\\' | '\u{8}' | '\t' | '\n' | '\u{c}' | '\r' => 2,
+            '\0'..='\u{1f}' => 6,
+            _ => 1,
+        });
+        chars += written.sum::<usize>();
+    }
+    match chars {
+        _ if entries.is_empty() => Ok(Value::Null),
+        4_097.. => Err("metadata_too_large"),
+        _ => Ok(json!(entries)),
+    }
+}
+
 fn scope_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(scope, _)| scope)
 }
@@ -100,7 +133,7 @@ fn scope_of(path: &str) -> &str {
 impl Model {
     fn step(&mut self, step: &Value) -> Result<Value> {
         let result = match step["op"].as_str().context("no op")? {
-            "write" => {
+            "write" | "write_with_metadata" => {
                 let content = model_text(&step["content"])?;
                 self.mutate(step, Some(content))?
             }
@@ -136,6 +169,10 @@ impl Model {
         {
             return Ok(answer);
         }
+        let metadata = match metadata(step.get("metadata")) {
+            Ok(metadata) => metadata,
+            Err(kind) => return Ok(error(kind)),
+        };
         let has_nul = content
             .as_ref()
             .is_some_and(|content| content.contains('\0'));
@@ -154,7 +191,7 @@ impl Model {
         let id = operation
             .map(|operation| model_text(&operation["id"]))
             .transpose()?;
-        let result = self.change(&path, content, id);
+        let result = self.change(&path, content, id, metadata);
         if let Some(operation) = operation {
             self.keep_receipt(scope_of(&path), operation, &result)?;
         }
@@ -167,7 +204,13 @@ impl Model {
         Ok((self.manners.ids_are_bounded && !fits).then(|| error("invalid_operation")))
     }
 
-    fn change(&mut self, path: &str, content: Option<String>, id: Option<String>) -> Value {
+    fn change(
+        &mut self,
+        path: &str,
+        content: Option<String>,
+        id: Option<String>,
+        metadata: Value,
+    ) -> Value {
         let version = self.counter.to_string();
         self.counter += 1;
         let existed = match content {
@@ -176,6 +219,7 @@ impl Model {
                     content,
                     version: version.clone(),
                     operation_id: id,
+                    metadata,
                 };
                 let existed = self.notes.insert(path.to_owned(), note).is_some();
                 return json!({"version": version, "replayed": false, "existed": existed});
@@ -257,7 +301,7 @@ impl Model {
                 "content": note.content,
                 "version": note.version,
                 "operation_id": note.operation_id,
-                "metadata": null,
+                "metadata": note.metadata,
             })
         }))
     }
@@ -302,6 +346,7 @@ impl Model {
                 &path,
                 Some(number.to_string()),
                 Some(format!("bulk-{number}")),
+                Value::Null,
             );
             debug_assert_eq!(
                 result["existed"],

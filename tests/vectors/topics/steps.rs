@@ -29,6 +29,8 @@ struct Run<'a> {
 pub(crate) async fn steps(case: &Case, bench: &Bench) -> Answer {
     let given = case.fields()?;
     let steps = given.list("steps")?;
+    // What some topics call this form.
+    given.get("kind");
     given.done()?;
     let paths = steps.iter().filter_map(|step| step["path"].as_str());
     let mut scopes: Vec<Scope> = paths.filter_map(|path| Some(address(path)?.0)).collect();
@@ -55,7 +57,7 @@ impl Run<'_> {
     async fn step(&mut self, step: Fields<'_>) -> Answer {
         let returned = self.returned.len();
         let result = match step.text("op")? {
-            "write" => {
+            "write" | "write_with_metadata" => {
                 let content = step.text("content")?;
                 self.mutate(step, Some(content)).await?
             }
@@ -76,6 +78,7 @@ impl Run<'_> {
         let path = step.text("path")?;
         let expected = self.expected(step.text_or_null("expected_version")?);
         let operation = operation(&step)?;
+        let metadata = super::metadata::metadata(step.get("metadata"))?;
         step.done()?;
         let Some((scope, name)) = address(path) else {
             return Ok(error("invalid_path"));
@@ -84,17 +87,18 @@ impl Run<'_> {
             Ok(operation) => operation,
             Err(_) => return Ok(error("invalid_operation")),
         };
+        let metadata = match metadata {
+            Ok(metadata) => metadata,
+            Err(why) => return Ok(error(super::metadata::kind_of(&why))),
+        };
         let (store, operation) = (&self.bench.store, operation.as_ref());
         let result = match content {
             Some(content) => {
-                store
-                    .write(
-                        &scope,
-                        &name,
-                        &WriteRequest::new(content, &expected),
-                        operation,
-                    )
-                    .await
+                let request = WriteRequest {
+                    metadata: metadata.as_ref(),
+                    ..WriteRequest::new(content, &expected)
+                };
+                store.write(&scope, &name, &request, operation).await
             }
             None => store.delete(&scope, &name, &expected, operation).await,
         };
@@ -152,8 +156,7 @@ impl Run<'_> {
             "content": part.content,
             "version": label,
             "operation_id": part.operation_id,
-            // Notes have no metadata, which is what null says.
-            "metadata": null,
+            "metadata": super::metadata::shown(part.metadata.as_ref()),
         }))
     }
 
