@@ -52,6 +52,18 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "notekeeper-workflows",
         ],
     ),
+    // As an outsider sees it: the binary is none of its business.
+    (
+        "notekeeper-example-custom-store",
+        &[
+            "notekeeper-activities",
+            "notekeeper-contract",
+            "notekeeper-domain",
+            "notekeeper-models",
+            "notekeeper-store",
+            "notekeeper-workflows",
+        ],
+    ),
     (
         "notekeeper",
         &[

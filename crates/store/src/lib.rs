@@ -66,7 +66,7 @@ pub use receipt::{Receipt, ReceiptStatus};
 pub use request::{EditRequest, Expected, WriteRequest};
 pub use snapshots::SnapshotStore;
 pub use sqlite::{SqliteOptions, SqliteStore};
-pub use values::{CONTENT_BYTES_MAX, DIGEST_BYTES_MAX};
+pub use values::{CONTENT_BYTES_MAX, DIGEST_BYTES_MAX, check_content, check_operation};
 pub use view::{ListedNote, Listing, Names, NotePart, NotebookBounds};
 
 /// All that a worker asks of a store.

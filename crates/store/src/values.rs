@@ -17,7 +17,13 @@ pub const CONTENT_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// 2,704 bytes that PostgreSQL allows.
 pub const DIGEST_BYTES_MAX: usize = 200;
 
-pub(crate) fn check_content(field: &'static str, text: &str) -> Result<(), StoreError> {
+/// What every store refuses of a text, before it looks at anything else. `field` is what the caller
+/// calls it: `content`.
+///
+/// # Errors
+///
+/// [`StoreError::TooLarge`] over [`CONTENT_BYTES_MAX`], [`StoreError::InvalidValue`] for U+0000.
+pub fn check_content(field: &'static str, text: &str) -> Result<(), StoreError> {
     if text.len() > CONTENT_BYTES_MAX {
         return Err(StoreError::TooLarge {
             field,
@@ -41,8 +47,13 @@ pub(crate) fn check_digest(field: &'static str, digest: &str) -> Result<(), Stor
     check_nul(field, digest)
 }
 
-/// The id was checked when it was made; fingerprints can hold anything.
-pub(crate) fn check_operation(operation: &Operation) -> Result<(), StoreError> {
+/// What every store refuses of an operation, before it looks at anything else. The id was checked
+/// when it was made; fingerprints can hold anything.
+///
+/// # Errors
+///
+/// [`StoreError::InvalidValue`] for a fingerprint over [`DIGEST_BYTES_MAX`] or with U+0000.
+pub fn check_operation(operation: &Operation) -> Result<(), StoreError> {
     check_digest("fingerprint", operation.fingerprint.as_str())
 }
 
