@@ -9,7 +9,7 @@ use notekeeper_contract::DEFAULT_STORE;
 use notekeeper_domain::{NoteName, Scope};
 use notekeeper_store::{
     Expected, FileOptions, FileStore, InMemoryStore, MutationError, PostgresOptions, PostgresStore,
-    SqliteOptions, SqliteStore, Store, StoreError, WriteRequest,
+    SqliteOptions, SqliteStore, Store, StoreError, WriteRequest, conformance::MinimalStore,
 };
 use serde_json::Value;
 use sqlx::{
@@ -84,6 +84,11 @@ impl Bench {
     pub(crate) async fn of_files(directory: &Path) -> Result<Self> {
         let options = FileOptions::new(directory.join("notes"));
         Self::over(Arc::new(FileStore::open(options).await?)).await
+    }
+
+    /// A fresh store that has only what a store must have.
+    pub(crate) async fn minimal() -> Result<Self> {
+        Self::over(Arc::new(MinimalStore::default())).await
     }
 
     async fn warm_up(&self) -> Result<()> {

@@ -93,6 +93,25 @@ topics! {
     metadata
 }
 
+/// A store that has no search of its own answers from names and bounded reads, and the same.
+#[test]
+fn searches_by_reading_alone_are_answered_the_same() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("start a runtime");
+    let mut report = Report::new("search-by-reading-alone");
+    let file = case::read_topic(&case::directory(), "search").expect("read the topic");
+    for case in &file.cases {
+        let verdict = runtime.block_on(async {
+            let bench = bench::Bench::minimal().await.expect("a bench");
+            judge::run(case, StoreKind::InMemory, &bench).await
+        });
+        report.add(&case.id, None, verdict);
+    }
+    report.publish();
+    assert_eq!(report.failures(), 0, "cases failed, see the report");
+}
+
 #[test]
 fn every_file_is_run_or_deferred() {
     assert_eq!(TESTED, topics::TOPICS);

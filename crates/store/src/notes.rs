@@ -14,30 +14,74 @@ use crate::{
 
 /// A store of notes.
 ///
+/// The stores of this crate implement it, and so can others: what follows is all that is asked of
+/// one, and the suite of the feature `conformance` checks what can be checked from outside.
+/// `examples/custom-store` is a small store that was written against it.
+///
+/// # Notes and scopes
+///
+/// A note is found by its scope and its name, both compared as they are written. Only notes
+/// directly in a scope belong to it: `acme` has nothing to do with `acme/main`, which is another
+/// tenant's or agent's, and no operation sees or changes a note of another scope.
+///
 /// # Mutations
 ///
-/// A mutation with an operation looks for the receipt first: with the same fingerprint it answers
-/// from the receipt, whatever else was passed; with another it is an
-/// [`OperationConflict`](MutationError::OperationConflict). Then it checks what the caller
-/// expects, then it changes the note and writes the receipt, both or neither. A mutation that
-/// fails leaves no receipt, so its id stays free. After a crash either the note and the receipt
-/// are both there, or neither is.
+/// [`write`](Self::write), [`delete`](Self::delete) and [`edit`](Self::edit) do this, in this
+/// order, as one step that no other mutation of the note or of the operation comes between:
+///
+/// 1. refuse values that no store takes ([`check_content`](crate::check_content),
+///    [`check_operation`](crate::check_operation))
+/// 2. look for the operation's receipt in the scope, if there is an operation: with the same
+///    fingerprint answer from it ([`Receipt::replayed`]), whatever name, text or expectation was
+///    passed; with another it is an [`OperationConflict`](MutationError::OperationConflict)
+/// 3. compare the note's version with what the caller expects ([`Expected::is_met_by`]); a
+///    deviation is a [`VersionConflict`](MutationError::VersionConflict)
+/// 4. change the note, with what is recorded of the write, and keep the receipt: both or neither
+///
+/// A mutation that fails changes nothing and leaves no receipt, so its id stays free. One without
+/// an operation leaves no receipt either, and takes the operation id off the note.
+///
+/// When a mutation has answered, note and receipt are there for whoever asks next, in whatever
+/// process, and survive a crash of the process and of the machine: Temporal records the answer and
+/// never asks again. After a crash in the middle both are there, or neither is. The same goes for a
+/// call whose future is dropped, as happens where an activity is cancelled or timed out. In either
+/// case the caller repeats the operation, and the receipt tells which it was.
+///
+/// A receipt holds the whole result but [`Receipt::chars`]. It is kept as long as the same
+/// operation can come again: as long as the workflow that asked for it may be retried or reset. A
+/// store that bounds its receipts counts those of each scope apart, so that no tenant pushes out
+/// another's.
+///
+/// A version is a token that callers compare and don't read. Each successful write of a note has
+/// one of its own, which never comes back: not with the same text, and not after the note was
+/// deleted and made anew.
+///
+/// # Errors
+///
+/// [`StoreError`] is by what the caller may do: [`Unavailable`](StoreError::Unavailable) is what
+/// another attempt may help. Its texts end up in histories and logs, so they hold no content, no
+/// name of a note and no scope. A store may repeat by itself what failed in passing, a few times;
+/// never where it isn't known whether a mutation without operation took effect.
 ///
 /// # What may be left out
 ///
 /// The methods without a body are all that a store must have. The others work on top of them, and
 /// a store overrides those that it can do better: an [`edit`](Self::edit) in one step, a
 /// [`search`](Self::search) with an index. What can't be made of the rest is asked for:
-/// [`keeps_metadata`](Self::keeps_metadata), [`tails`](Self::tails).
+/// [`keeps_metadata`](Self::keeps_metadata), [`tails`](Self::tails), and the
+/// [`snapshots`](crate::Store::snapshots) of [`Store`](crate::Store).
 ///
-/// Only notes directly in the scope count; a scope nested under it is another tenant's or agent's.
+/// Calls come from many tasks at once. A method waits for disks and networks without holding up the
+/// thread that polls it.
 #[async_trait]
 pub trait NoteStore: Send + Sync + Debug {
     /// Kind of the store, as configuration and telemetry name it: `in_memory`, `sqlite`,
-    /// `postgres`.
+    /// `postgres`; of one of your own a word of your own.
     fn kind(&self) -> &'static str;
 
-    /// The first `chars_max` characters of a note.
+    /// The first `chars_max` characters of a note, with the version of the whole; `None` where
+    /// there is no such note. Text, version and what is recorded of the write are of one moment. It
+    /// reads no more than it must: a note can be much longer than the bound.
     async fn read(
         &self,
         scope: &Scope,
@@ -66,14 +110,17 @@ pub trait NoteStore: Send + Sync + Debug {
         operation: Option<&Operation>,
     ) -> Result<Receipt, MutationError>;
 
-    /// The receipt of an operation, marked as replayed.
+    /// The receipt of an operation, marked as replayed; `None` where it has none. With another
+    /// fingerprint it is an [`OperationConflict`](MutationError::OperationConflict).
     async fn receipt(
         &self,
         scope: &Scope,
         operation: &Operation,
     ) -> Result<Option<Receipt>, MutationError>;
 
-    /// The first `names_max` names of the scope, ascending by code point.
+    /// The first `names_max` names of the scope, ascending by code point, and whether there are
+    /// more. What the store holds under names that [`NoteName::parse`] refuses is passed over, and
+    /// should take no other's place.
     async fn names(&self, scope: &Scope, names_max: usize) -> Result<Names, StoreError>;
 
     /// Edits a note from its current text. A deviation from [`EditRequest::expected`] is a
@@ -110,7 +157,11 @@ pub trait NoteStore: Send + Sync + Debug {
     }
 
     /// Searches the first [`SearchLimits::files_max`] notes of the scope, ascending by name. As it
-    /// stands here it reads them one after the other, each up to the bound.
+    /// stands here it reads them one after the other, each up to the bound, and yields to other
+    /// tasks while it scores them.
+    ///
+    /// One that a store brings itself answers the same, by the rules of
+    /// [`Scan`](notekeeper_domain::Scan), or ranks better, inside the same scope and limits.
     async fn search(
         &self,
         scope: &Scope,

@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod call_model;
+mod custom_stores;
 #[cfg(test)]
 mod delete_memory;
 #[cfg(test)]

@@ -121,7 +121,7 @@ fn activities(refusal: &Refusal) -> &'static str {
         | Refusal::TooLarge { .. }
         | Refusal::ExistingTooLarge { .. } => "write",
         Refusal::Protected => "delete",
-        Refusal::ConflictExhausted => "none now",
+        Refusal::ConflictExhausted => "write, on a custom store",
         Refusal::PathEscape | Refusal::UnusableFile { .. } => {
             "write, read, delete, of a store of files"
         }

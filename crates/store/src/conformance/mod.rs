@@ -24,6 +24,7 @@ mod editing;
 mod fixture;
 mod listing;
 mod metadata;
+mod minimal;
 mod racing;
 mod receipts;
 mod refusing;
@@ -33,6 +34,7 @@ mod snapshots;
 mod tenants;
 mod versions;
 
+pub use minimal::MinimalStore;
 pub use report::{Capability, Report};
 
 use std::future::Future;

@@ -14,7 +14,6 @@ mod file_root;
 mod load;
 mod metadata;
 mod migrations;
-mod minimal;
 mod plans;
 mod proxy;
 mod round_trips;

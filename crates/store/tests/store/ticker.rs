@@ -18,13 +18,13 @@ use std::{
 };
 
 use notekeeper_domain::{Scan, Scope, SearchLimits, SearchQuery};
-use notekeeper_store::{InMemoryStore, Store, WriteRequest};
+use notekeeper_store::{InMemoryStore, Store, WriteRequest, conformance::MinimalStore};
 use tokio::time::MissedTickBehavior;
 
 use crate::{
     database::{Database, name, scope},
     database_file::DatabaseFile,
-    minimal::Minimal,
+    file_root::FileRoot,
 };
 
 const NOTES: usize = 1_000;
@@ -178,7 +178,7 @@ fn a_long_search_in_memory_stalls_nothing() {
 #[test]
 fn a_long_search_of_a_store_that_has_none_of_its_own_stalls_nothing() {
     on_one_thread(async {
-        let (store, scope) = (Minimal::default(), scope("busy/main"));
+        let (store, scope) = (MinimalStore::default(), scope("busy/main"));
         fill(&store, &scope).await;
         assert_stalls_nothing(&store, &scope).await;
     });
@@ -202,6 +202,20 @@ fn a_long_search_in_sqlite_stalls_nothing() {
         .expect("fill");
         assert_stalls_nothing(&store, &scope).await;
         store.close().await;
+    });
+}
+
+#[test]
+fn a_long_search_in_files_stalls_nothing() {
+    on_one_thread(async {
+        let (root, scope) = (FileRoot::new(), scope("busy/main"));
+        let store = root.store().await;
+        std::fs::create_dir_all(root.path("busy/main")).expect("a directory of notes");
+        for note in 0..NOTES {
+            let path = root.path(&format!("busy/main/n{note:04}.md"));
+            std::fs::write(path, text()).expect("a note");
+        }
+        assert_stalls_nothing(&store, &scope).await;
     });
 }
 

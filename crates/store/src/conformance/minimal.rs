@@ -1,24 +1,27 @@
-//! A store that has only what a store must have.
+//! A store that has only what a store must have, for tests of what is built on stores.
 
-use async_trait::async_trait;
-use notekeeper_domain::{NoteName, Operation, Scope};
-use notekeeper_store::{
+use crate::{
     Expected, InMemoryStore, MutationError, Names, NotePart, NoteStore, Receipt, Store, StoreError,
     WriteRequest,
 };
+use async_trait::async_trait;
+use notekeeper_domain::{NoteName, Operation, Scope};
 
 /// The memory store without anything that may be left out: what is made of the rest, and what is
 /// asked for, comes from the traits.
+///
+/// A test of a store needs it not; a test of a program that takes any store does, for this is the
+/// least that it can be given.
 #[derive(Debug, Default)]
-pub(crate) struct Minimal {
+pub struct MinimalStore {
     inner: InMemoryStore,
     /// Whether each call lets others go first, as one over a network would.
     polite: bool,
 }
 
-impl Minimal {
-    /// One whose calls let others go first.
-    pub(crate) fn polite() -> Self {
+impl MinimalStore {
+    /// One whose calls let others go first, so that changes come between reading and writing.
+    pub fn polite() -> Self {
         Self {
             polite: true,
             ..Self::default()
@@ -34,7 +37,7 @@ impl Minimal {
 }
 
 #[async_trait]
-impl NoteStore for Minimal {
+impl NoteStore for MinimalStore {
     fn kind(&self) -> &'static str {
         "minimal"
     }
@@ -96,4 +99,4 @@ impl NoteStore for Minimal {
     }
 }
 
-impl Store for Minimal {}
+impl Store for MinimalStore {}
