@@ -253,3 +253,38 @@ async fn settings_that_a_worker_would_refuse_are_refused_in_the_same_words() {
     }
     bed.finish().await;
 }
+
+#[tokio::test]
+async fn where_spans_go_is_shown_and_no_key_of_scope_hashes() {
+    let bed = Bed::new().await;
+    let key = "SECRET-key-of-scope-hashes";
+    let file = bed.config("[telemetry]\nendpoint = 'http://of-the-file:4318'");
+    let of_file = [
+        ("NOTEKEEPER_CONFIG", file.as_str()),
+        ("NOTEKEEPER_SCOPE_HASH_KEY", key),
+    ];
+    let (ended, report) = check(&bed, &[], &of_file).await;
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(!ended.stdout.contains("SECRET"), "{ended:?}");
+    let url = Value::from("http://of-the-file:4318/v1/traces");
+    assert_eq!(setting(&report, "telemetry.endpoint"), (&url, "file"));
+    let (variable, _) = setting(&report, "telemetry.scope_hash_key_env");
+    assert_eq!(*variable, "NOTEKEEPER_SCOPE_HASH_KEY");
+
+    let variable = "OTEL_EXPORTER_OTLP_ENDPOINT";
+    let both = [
+        ("NOTEKEEPER_CONFIG", file.as_str()),
+        (variable, "http://of-the-variable:4318"),
+    ];
+    let (ended, report) = check(&bed, &[], &both).await;
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let url = Value::from("http://of-the-variable:4318/v1/traces");
+    assert_eq!(setting(&report, "telemetry.endpoint"), (&url, variable));
+
+    let (ended, report) = check(&bed, &[], &[]).await;
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let nowhere = (&Value::Null, "default");
+    assert_eq!(setting(&report, "telemetry.endpoint"), nowhere);
+    assert_eq!(setting(&report, "telemetry.scope_hash_key_env"), nowhere);
+    bed.finish().await;
+}

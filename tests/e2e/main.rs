@@ -27,5 +27,6 @@ mod snapshots;
 mod standalone;
 mod startup;
 mod supervised;
+mod telemetry;
 mod tools;
 mod workers;

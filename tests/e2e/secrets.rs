@@ -1,10 +1,16 @@
-//! What a tenant keeps stays out of histories' plain parts, of failures and of logs.
+//! What a tenant keeps, and what opens doors, stays out of histories' plain parts, of failures, of
+//! logs and of spans.
 
+use std::collections::BTreeSet;
+
+use prost::Message as _;
 use serde_json::{Value, json};
+use temporalio_common::protos::temporal::api::failure::v1::Failure;
+use wiremock::ResponseTemplate;
 
 use crate::support::{
-    Application, Bed, Proxy, Worker, WorkerOptions, eventually, history, holds, outside_payloads,
-    payload, say,
+    Agent, Application, Bed, Collector, Endpoint, Proxy, Worker, WorkerOptions, attributes,
+    eventually, history, holds, outside_payloads, payload, payloads_beside_results, say,
 };
 
 /// Planted as namespace, note name, note content, message and query.
@@ -15,6 +21,24 @@ const SECRETS: [&str; 5] = [
     "SECRET-words",
     "SECRET-query",
 ];
+
+/// Planted as the key of a model's endpoint, of scope hashes and of a collector.
+const KEYS: [&str; 3] = [
+    "SECRET-model-key",
+    "SECRET-key-of-scope-hashes",
+    "SECRET-collector-key",
+];
+
+/// The database's URL with a password, which a server that trusts its host doesn't look at.
+fn with_password(database_url: &str) -> String {
+    match database_url.split_once('@') {
+        Some((user, host)) if !user.trim_start_matches("postgres://").contains(':') => {
+            format!("{user}:SECRET-password@{host}")
+        }
+        // It has one of its own.
+        _ => database_url.to_owned(),
+    }
+}
 
 /// Turns that do all there is to do with the secrets, well and badly.
 fn turns() -> Value {
@@ -27,8 +51,10 @@ fn turns() -> Value {
             json!({"file": note, "content": content, "old_text": query}),
         ),
         call("read_memory", json!({"file": note})),
+        call("search_memory", json!({"query": content})),
         call("search_memory", json!({"query": query})),
         call("delete_memory", json!({"file": note})),
+        call("read_memory", json!({"file": note})),
         call("write_memory", json!({"file": note, content: content})),
         call(content, json!({})),
         call("look_up", json!({"item": content})),
@@ -41,20 +67,81 @@ fn turns() -> Value {
     ])
 }
 
-#[tokio::test]
-async fn content_names_and_namespaces_stand_in_payloads_alone() {
-    let bed = Bed::new().await;
-    let [tenant, note, content, words, _] = SECRETS;
-    let application = Application::start(&bed);
-    let proxy = Proxy::start(Proxy::target(&bed.database_url)).await;
+/// A worker that has something to hide wherever it can, and says all that it has to say.
+async fn talkative_worker(
+    bed: &Bed,
+    proxy: &Proxy,
+    collector: &Collector,
+    model: &Endpoint,
+) -> Worker {
+    let [model_key, hash_key, collector_key] = KEYS;
+    let models = format!(
+        "[models.live]\nkind = 'openai'\nmodel = 'm'\nbase_url = '{}'",
+        model.url()
+    );
     let options = WorkerOptions {
         script: Some(bed.script(&turns())),
-        database_url: Some(proxy.url(&bed.database_url)),
-        // Everything that the program itself has to say.
-        environment: vec![("NOTEKEEPER_LOG", "debug".to_owned())],
+        database_url: Some(with_password(&proxy.url(&bed.database_url))),
+        environment: vec![
+            ("NOTEKEEPER_LOG", "trace".to_owned()),
+            ("NOTEKEEPER_CONFIG", bed.config(&models)),
+            ("OPENAI_API_KEY", model_key.to_owned()),
+            ("NOTEKEEPER_SCOPE_HASH_KEY", hash_key.to_owned()),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url()),
+            (
+                "OTEL_EXPORTER_OTLP_HEADERS",
+                format!("authorization={collector_key}"),
+            ),
+        ],
         ..WorkerOptions::default()
     };
-    let worker = Worker::start(&bed, options).await;
+    Worker::start(bed, options).await
+}
+
+/// Calls that fail in other ways than a conversation's: two conflicts, and a store that is away.
+async fn failing_calls(bed: &Bed, agent: &Agent, proxy: &Proxy) -> Vec<Box<Failure>> {
+    let [tenant, note, content, words, _] = SECRETS;
+    let write = |content: &str, further: Value| {
+        let mut input = json!({"scope": {"namespace": tenant}, "file": note, "content": content});
+        for (key, value) in further.as_object().expect("an object") {
+            input[key] = value.clone();
+        }
+        input
+    };
+    let operation = json!({"operation": {"id": "op"}});
+    let first = write(content, operation.clone());
+    bed.call("write_memory", &first).await.result();
+    let mut failures = Vec::new();
+    for failing in [
+        write(words, operation),
+        write(words, json!({"expected_version": content})),
+        write(words, json!({"max_memory_size": content})),
+    ] {
+        let called = bed.call("write_memory", &failing).await;
+        failures.extend(called.outcome.err());
+    }
+    proxy.cut();
+    let away = bed.start_call("write_memory", vec![payload(&first)]).await;
+    let without_memory = say(agent, &format!("{words}, fail")).await;
+    failures.push(without_memory.expect_err("a failure"));
+    eventually("a second attempt runs", || async {
+        (away.attempts().await >= 2).then_some(())
+    })
+    .await;
+    proxy.mend();
+    away.end().await.result();
+    failures
+}
+
+#[tokio::test]
+async fn content_names_namespaces_and_keys_stand_in_payloads_alone() {
+    let bed = Bed::new().await;
+    let [tenant, _, content, words, _] = SECRETS;
+    let application = Application::start(&bed);
+    let collector = Collector::start().await;
+    let model = Endpoint::start().await;
+    let proxy = Proxy::start(Proxy::target(&bed.database_url)).await;
+    let mut worker = talkative_worker(&bed, &proxy, &collector, &model).await;
     bed.put(
         &format!("{tenant}/main"),
         "MEMORY.md",
@@ -64,7 +151,7 @@ async fn content_names_and_namespaces_stand_in_payloads_alone() {
     let mut input = bed.input(tenant);
     input.tools = application.tools();
     input.memories[0].activities.snapshot_give_up_ms = 500;
-    let agent = bed.start(input).await;
+    let agent = bed.start(input.clone()).await;
 
     say(&agent, words).await.expect("a reply");
     let mut failures = Vec::new();
@@ -72,34 +159,28 @@ async fn content_names_and_namespaces_stand_in_payloads_alone() {
         let failed = say(&agent, &format!("{words}{message}")).await;
         failures.push(failed.expect_err("a failure"));
     }
-    // Calls that fail in other ways: a conflict, and a store that is away.
-    let write = |content: &str| {
-        json!({"scope": {"namespace": tenant}, "file": note, "content": content,
-            "operation": {"id": "op"}})
-    };
-    bed.call("write_memory", &write(content)).await.result();
-    let conflict = bed.call("write_memory", &write(words)).await;
-    failures.push(conflict.outcome.expect_err("a conflict"));
-    proxy.cut();
-    let away = bed
-        .start_call("write_memory", vec![payload(&write(content))])
-        .await;
-    let without_memory = say(&agent, &format!("{words}, fail")).await;
-    failures.push(without_memory.expect_err("a failure"));
-    eventually("a second attempt runs", || async {
-        (away.attempts().await >= 2).then_some(())
-    })
-    .await;
-    proxy.mend();
-    away.end().await.result();
+    // An endpoint that repeats what it was sent.
+    let repeated = json!({"error": {"message": format!("{content} {}", KEYS[0])}});
+    model.then(ResponseTemplate::new(401).set_body_json(repeated));
+    input.model = "live".to_owned();
+    let refused = bed.start(input).await;
+    failures.push(say(&refused, words).await.expect_err("a failure"));
+    assert_eq!(model.requests().await.len(), 1);
+    failures.extend(failing_calls(&bed, &agent, &proxy).await);
 
-    let history = history(&agent).await;
-    assert!(
-        holds(&history, content),
-        "the run has to do with the secrets"
-    );
-    let mut told = vec![outside_payloads(&history)];
-    told.extend(failures.iter().map(|failure| format!("{failure:?}")));
+    let mut told = Vec::new();
+    for agent in [&agent, &refused] {
+        let history = history(agent).await;
+        assert!(holds(&history, words), "the run has to do with the secrets");
+        assert_eq!(payloads_beside_results(&history), Vec::<Value>::new());
+        told.push(outside_payloads(&history));
+    }
+    assert_eq!(failures.len(), 8, "{failures:#?}");
+    for failure in &failures {
+        told.push(String::from_utf8_lossy(&failure.encode_to_vec()).into_owned());
+    }
+    worker.terminate();
+    assert!(worker.ended().await.success());
     let log = worker.log();
     assert!(
         log.iter().any(|line| line.contains("Unavailable")),
@@ -109,5 +190,35 @@ async fn content_names_and_namespaces_stand_in_payloads_alone() {
     for text in told {
         assert!(!text.contains("SECRET"), "{text}");
     }
+    check_spans(&collector).await;
     bed.finish().await;
+}
+
+/// The spans must be there, of every operation, and hold nothing of what it was about.
+async fn check_spans(collector: &Collector) {
+    let spans = collector.spans().await;
+    let names: BTreeSet<&str> = spans.iter().map(|span| span.name.as_str()).collect();
+    let operations = ["delete", "inject", "read", "search", "write"];
+    let operations = operations.map(|operation| format!("memory.{operation}"));
+    assert!(names.iter().eq(operations.iter()), "{names:?}");
+    let errors: BTreeSet<String> = spans
+        .iter()
+        .filter_map(|span| attributes(&span.attributes).remove("memory.exception_type"))
+        .map(|value| value.as_str().expect("text").to_owned())
+        .collect();
+    for error in [
+        "not_found",
+        "old_text_not_found",
+        "OperationConflict",
+        "VersionConflict",
+        "Unavailable",
+    ] {
+        assert!(errors.contains(error), "`{error}` is not in {errors:?}");
+    }
+    for request in collector.requests().await {
+        let body = String::from_utf8_lossy(&request.body);
+        assert!(!body.contains("SECRET"), "{body}");
+        // Ids of workflows may name tenants as well.
+        assert!(!body.contains("agent-"), "{body}");
+    }
 }

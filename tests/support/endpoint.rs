@@ -45,6 +45,11 @@ impl Endpoint {
         endpoint
     }
 
+    /// Its base URL.
+    pub(crate) fn url(&self) -> String {
+        format!("{}/v1", self.server.uri())
+    }
+
     /// Adds an answer.
     pub(crate) fn then(&self, answer: ResponseTemplate) -> &Self {
         let mut answers = self
@@ -91,7 +96,7 @@ impl Endpoint {
         let options = WorkerOptions {
             environment: vec![
                 ("NOTEKEEPER_MODEL", "test-model".to_owned()),
-                ("OPENAI_BASE_URL", format!("{}/v1", self.server.uri())),
+                ("OPENAI_BASE_URL", self.url()),
                 ("OPENAI_API_KEY", KEY.to_owned()),
                 ("NOTEKEEPER_LOG", "debug".to_owned()),
             ],

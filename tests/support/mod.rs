@@ -5,6 +5,7 @@
 mod bed;
 mod calls;
 mod chat;
+mod collector;
 pub(crate) mod dev;
 mod effects;
 mod endpoint;
@@ -22,12 +23,13 @@ pub(crate) use bed::{
 };
 pub(crate) use calls::{Called, payload, raw_payload};
 pub(crate) use chat::Talk;
+pub(crate) use collector::{Collector, attributes};
 pub(crate) use endpoint::{Endpoint, KEY};
 pub(crate) use hosted::Hosted;
 pub(crate) use proxy::Proxy;
 pub(crate) use records::{
-    Activity, activities, activities_of, holds, json_of, outside_payloads, tasks_timed_out,
-    updates_accepted,
+    Activity, activities, activities_of, holds, json_of, outside_payloads, payloads_beside_results,
+    tasks_timed_out, updates_accepted,
 };
 pub(crate) use supervisor::{Generation, supervised};
 pub(crate) use tools::Application;

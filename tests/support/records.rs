@@ -200,6 +200,41 @@ fn blank_payloads(value: &mut Value) {
     }
 }
 
+/// Payloads that stand in failures, headers, search attributes or memos: beside the arguments and
+/// results that a tenant's notes are in by design.
+pub(crate) fn payloads_beside_results(history: &History) -> Vec<Value> {
+    let mut found = Vec::new();
+    let value = serde_json::to_value(history).expect("a history is JSON");
+    collect_payloads(&value, false, &mut found);
+    found
+}
+
+fn collect_payloads(value: &Value, beside: bool, found: &mut Vec<Value>) {
+    const BESIDE: [&str; 5] = [
+        "failure",
+        "header",
+        "searchAttributes",
+        "search_attributes",
+        "memo",
+    ];
+    match value {
+        Value::Object(fields) if fields.contains_key("metadata") && fields.contains_key("data") => {
+            found.extend(beside.then(|| value.clone()));
+        }
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                collect_payloads(value, beside || BESIDE.contains(&key.as_str()), found);
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                collect_payloads(item, beside, found);
+            }
+        }
+        _ => {}
+    }
+}
+
 /// The JSON of a payload; null for anything else.
 pub(crate) fn json_of(payload: &Payload) -> Value {
     serde_json::from_slice(&payload.data).unwrap_or_default()

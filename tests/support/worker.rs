@@ -199,7 +199,7 @@ pub(crate) fn binary() -> Command {
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
         let is_ours = name.starts_with("NOTEKEEPER_") && name != "NOTEKEEPER_SERVICES";
-        if is_ours || name.starts_with("OPENAI_") {
+        if is_ours || name.starts_with("OPENAI_") || name.starts_with("OTEL_") {
             command.env_remove(&*name);
         }
     }

@@ -16,9 +16,13 @@ use opentelemetry_sdk::{
     resource::{EnvResourceDetector, TelemetryResourceDetector},
     trace::{SdkTracerProvider, Tracer},
 };
-use tracing::{Metadata, level_filters::LevelFilter};
+use tracing::{Metadata, level_filters::LevelFilter, subscriber::Interest};
 use tracing_opentelemetry::OpenTelemetryLayer;
-use tracing_subscriber::{Layer, Registry, filter::FilterFn, reload};
+use tracing_subscriber::{
+    Layer, Registry,
+    layer::{Context, Filter},
+    reload,
+};
 
 use super::collector::Collector;
 use crate::config::CollectorConfig;
@@ -52,8 +56,30 @@ pub(super) fn layer() -> impl Layer<Registry> {
     let (layer, handle) = reload::Layer::new(None);
     // The second of two in one process would have no subscriber either.
     let _ = SLOT.set(handle);
-    let filter = FilterFn::new(|metadata| IS_ON.load(Ordering::Relaxed) && is_exported(metadata));
-    layer.with_filter(filter.with_max_level_hint(LevelFilter::INFO))
+    layer.with_filter(OfOperations)
+}
+
+/// Lets spans of operations through, once an export has started.
+struct OfOperations;
+
+impl<S> Filter<S> for OfOperations {
+    fn enabled(&self, metadata: &Metadata<'_>, _: &Context<'_, S>) -> bool {
+        IS_ON.load(Ordering::Relaxed) && is_exported(metadata)
+    }
+
+    /// Never `always`: then nothing would be asked any more before a span, and where a library has
+    /// asked whether something is enabled and then recorded nothing, the answer that it got would
+    /// stand for the next span of its thread, which would be passed over.
+    fn callsite_enabled(&self, metadata: &'static Metadata<'static>) -> Interest {
+        match is_exported(metadata) {
+            true => Interest::sometimes(),
+            false => Interest::never(),
+        }
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        Some(LevelFilter::INFO)
+    }
 }
 
 /// Our spans of operations, and no events: those are the log's.

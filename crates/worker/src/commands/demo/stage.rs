@@ -290,7 +290,9 @@ fn is_a_setting(variable: &str, own_server: bool) -> bool {
         "NOTEKEEPER_LOG" | "NOTEKEEPER_SERVICES" => false,
         "DATABASE_URL" => true,
         name if name.starts_with("TEMPORAL_") => own_server,
-        name => name.starts_with("NOTEKEEPER_") || name.starts_with("OPENAI_"),
+        name => ["NOTEKEEPER_", "OPENAI_", "OTEL_"]
+            .iter()
+            .any(|beginning| name.starts_with(beginning)),
     }
 }
 
@@ -306,7 +308,12 @@ mod tests {
 
     #[test]
     fn no_setting_of_the_user_reaches_a_process_of_the_demonstration_but_the_way_to_its_server() {
-        for name in ["DATABASE_URL", "NOTEKEEPER_MODEL", "OPENAI_BASE_URL"] {
+        for name in [
+            "DATABASE_URL",
+            "NOTEKEEPER_MODEL",
+            "OPENAI_BASE_URL",
+            "OTEL_EXPORTER_OTLP_ENDPOINT",
+        ] {
             assert!(
                 is_a_setting(name, false) && is_a_setting(name, true),
                 "{name}"
