@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use notekeeper_contract::MetadataSource;
 use prost::Message as _;
 use serde_json::{Value, json};
 use temporalio_common::protos::temporal::api::failure::v1::Failure;
@@ -13,7 +14,7 @@ use crate::support::{
     eventually, history, holds, outside_payloads, payload, payloads_beside_results, say,
 };
 
-/// Planted as namespace, note name, note content, message and query.
+/// Planted as namespace, note name, note content and metadata, message, and query.
 const SECRETS: [&str; 5] = [
     "SECRET-tenant",
     "SECRET-note",
@@ -116,6 +117,9 @@ async fn failing_calls(bed: &Bed, agent: &Agent, proxy: &Proxy) -> Vec<Box<Failu
         write(words, operation),
         write(words, json!({"expected_version": content})),
         write(words, json!({"max_memory_size": content})),
+        write(words, json!({"write_metadata": {"fixed": {content: 5}}})),
+        write(words, json!({"write_metadata": {"fixed": {content: "\0"}}})),
+        write(words, json!({"write_metadata": {content: 1}})),
     ] {
         let called = bed.call("write_memory", &failing).await;
         failures.extend(called.outcome.err());
@@ -150,6 +154,8 @@ async fn content_names_namespaces_and_keys_stand_in_payloads_alone() {
     .await;
     let mut input = bed.input(tenant);
     input.tools = application.tools();
+    let by = [(words.to_owned(), content.to_owned())];
+    input.memories[0].write_metadata = Some(MetadataSource::Fixed(by.into()));
     input.memories[0].activities.snapshot_give_up_ms = 500;
     let agent = bed.start(input.clone()).await;
 
@@ -175,7 +181,7 @@ async fn content_names_namespaces_and_keys_stand_in_payloads_alone() {
         assert_eq!(payloads_beside_results(&history), Vec::<Value>::new());
         told.push(outside_payloads(&history));
     }
-    assert_eq!(failures.len(), 8, "{failures:#?}");
+    assert_eq!(failures.len(), 11, "{failures:#?}");
     for failure in &failures {
         told.push(String::from_utf8_lossy(&failure.encode_to_vec()).into_owned());
     }
