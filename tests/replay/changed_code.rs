@@ -26,7 +26,8 @@ use temporalio_workflow::workflow_interceptors::{
 
 use crate::{
     note_taker::{
-        HastyNoteTaker, MovedNoteTaker, NoteTaker, OtherwiseNoteTaker, ReorderedNoteTaker,
+        HastyNoteTaker, MovedNoteTaker, NoteTaker, OtherAgentNoteTaker, OtherwiseNoteTaker,
+        RenamedNoteTaker, ReorderedNoteTaker,
     },
     recorded::RecordedActivity,
 };
@@ -48,6 +49,10 @@ pub(crate) enum Code {
     AsRecorded,
     /// Workflow types whose resolvers answer with other namespaces.
     Moved,
+    /// [`RenamedNoteTaker`].
+    RenamedNoteTaker,
+    /// [`OtherAgentNoteTaker`].
+    OtherAgentNoteTaker,
     /// [`ReorderedNoteTaker`].
     ReorderedNoteTaker,
     /// [`HastyNoteTaker`].
@@ -117,6 +122,8 @@ fn options(code: &Code) -> WorkflowReplayerOptions {
         Code::Moved => new()
             .register_workflow::<MovedAgent>()
             .and_then(|options| options.register_workflow::<MovedNoteTaker>()),
+        Code::RenamedNoteTaker => agent().register_workflow::<RenamedNoteTaker>(),
+        Code::OtherAgentNoteTaker => agent().register_workflow::<OtherAgentNoteTaker>(),
         Code::ReorderedNoteTaker => agent().register_workflow::<ReorderedNoteTaker>(),
         Code::HastyNoteTaker => agent().register_workflow::<HastyNoteTaker>(),
         Code::OtherwiseNoteTaker => agent().register_workflow::<OtherwiseNoteTaker>(),

@@ -34,6 +34,10 @@ enum Change {
     Nothing,
     /// The namespace resolver answers with other names.
     Resolver,
+    /// One of the memories has another id.
+    Id,
+    /// One of the memories has another agent name.
+    AgentName,
     /// The first note is written before any block is loaded.
     Reordered,
     /// The blocks are not loaded again at the end.
@@ -73,6 +77,16 @@ note_taker!(
     Change::Resolver
 );
 note_taker!(
+    /// With another id.
+    RenamedNoteTaker,
+    Change::Id
+);
+note_taker!(
+    /// With another agent name.
+    OtherAgentNoteTaker,
+    Change::AgentName
+);
+note_taker!(
     /// With two steps in the other order.
     ReorderedNoteTaker,
     Change::Reordered
@@ -99,7 +113,13 @@ async fn take_notes<W>(
     } else {
         "teams"
     };
-    let team = session.open(settings(&minutes, "team"), &minutes, |minutes| {
+    let mut of_team = settings(&minutes, "team");
+    match change {
+        Change::Id => of_team.id = "group".to_owned(),
+        Change::AgentName => of_team.agent_name = "minutes".to_owned(),
+        _ => {}
+    }
+    let team = session.open(of_team, &minutes, |minutes| {
         format!("{teams}/{}", minutes.team)
     })?;
     let own = session.open(settings(&minutes, "own"), &minutes, |minutes| {
@@ -132,9 +152,10 @@ async fn take_notes<W>(
     Ok(noted)
 }
 
-fn settings(minutes: &Minutes, prefix: &str) -> MemorySettings {
+fn settings(minutes: &Minutes, id: &str) -> MemorySettings {
     let mut settings = MemorySettings {
-        prefix: prefix.to_owned(),
+        id: id.to_owned(),
+        prefix: id.to_owned(),
         delivery: Some(Delivery::Inline),
         ..MemorySettings::default()
     };
@@ -168,7 +189,7 @@ fn text(snapshot: Snapshot) -> String {
     match snapshot {
         Snapshot::Block(MemoryBlock::Inline { text, .. }) => text,
         Snapshot::Block(MemoryBlock::Reference { digest, .. }) => digest,
-        Snapshot::Empty => String::new(),
+        Snapshot::Block(MemoryBlock::Absent { .. }) | Snapshot::Empty => String::new(),
         Snapshot::Skipped { error_type } => error_type,
     }
 }

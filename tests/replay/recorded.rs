@@ -85,6 +85,23 @@ impl Recorded {
             .unwrap_or_default()
     }
 
+    /// The same, started with another input.
+    pub(crate) fn with_input(&self, input: &Value) -> Self {
+        let mut history = self.history.clone();
+        let Some(Attributes::WorkflowExecutionStartedEventAttributes(start)) =
+            &mut history.events[0].attributes
+        else {
+            panic!("{}: has no start", self.name);
+        };
+        let payloads = start.input.as_mut().map(|input| &mut input.payloads);
+        let payload = payloads.and_then(|payloads| payloads.first_mut());
+        payload.expect("an input").data = input.to_string().into_bytes();
+        Self {
+            name: self.name.clone(),
+            history,
+        }
+    }
+
     /// The activities, in the order in which they were called.
     pub(crate) fn activities(&self) -> Vec<RecordedActivity> {
         let mut activities: Vec<RecordedActivity> = Vec::new();

@@ -19,6 +19,10 @@ use crate::{
 enum Twin {
     /// The resolver answers with another namespace.
     ChangedResolver,
+    /// One of the memories has another id: the first of the input, or of the code that has none there.
+    OtherId,
+    /// One of the memories has another agent name, likewise.
+    OtherAgentName,
     /// One activity has another type: each of them, one after the other.
     Renamed,
     /// Two activities of different types change places: each pair of neighbours.
@@ -37,6 +41,8 @@ struct Exhibit {
 /// The whole of every list of twins: leave one out only with a reason beside it.
 const ALL: &[Twin] = &[
     Twin::ChangedResolver,
+    Twin::OtherId,
+    Twin::OtherAgentName,
     Twin::Renamed,
     Twin::Reordered,
     Twin::Dropped,
@@ -350,21 +356,55 @@ async fn each_replays_with_the_code_that_was_recorded() {
 async fn a_changed_resolver_is_refused() {
     for recorded in having(Twin::ChangedResolver) {
         let message = nondeterminism(&recorded, &Code::Moved).await;
-        let first = recorded.activities().remove(0);
-        // A run that was continued ends before it schedules anything: see `scope_changed`.
-        let told = match recorded.start().continued_execution_run_id.as_str() {
-            "" => vec![format!("'{}'", first.id)],
-            _ => vec![
-                "Fail workflow machine".to_owned(),
-                format!("(id: {}, ActivityTaskScheduled)", first.event),
-            ],
-        };
-        assert!(
-            told.iter().any(|told| message.contains(told)),
-            "{}: none of {told:?} is in {message}",
-            recorded.name
-        );
+        tells_of_the_first_activity(&recorded, &message);
     }
+}
+
+#[tokio::test]
+async fn another_id_of_a_memory_is_refused() {
+    for recorded in having(Twin::OtherId) {
+        let (other, code) = stated_otherwise(&recorded, "id", Code::RenamedNoteTaker);
+        let message = nondeterminism(&other, &code).await;
+        tells_of_the_first_activity(&recorded, &message);
+    }
+}
+
+#[tokio::test]
+async fn another_agent_name_of_a_memory_is_refused() {
+    for recorded in having(Twin::OtherAgentName) {
+        let (other, code) = stated_otherwise(&recorded, "agent_name", Code::OtherAgentNoteTaker);
+        let message = nondeterminism(&other, &code).await;
+        tells_of_the_first_activity(&recorded, &message);
+    }
+}
+
+/// The run as it would have been started with another value of this setting of its first memory;
+/// where its memories don't stand in its input, the run itself, and code that has another value.
+fn stated_otherwise(recorded: &Recorded, setting: &str, changed: Code) -> (Recorded, Code) {
+    let mut input = recorded.input();
+    if input["memories"].is_null() {
+        return (recorded.with_input(&input), changed);
+    }
+    input["memories"][0][setting] = "other".into();
+    (recorded.with_input(&input), Code::AsRecorded)
+}
+
+/// What addresses other memories has other ids from its first activity on.
+fn tells_of_the_first_activity(recorded: &Recorded, message: &str) {
+    let first = recorded.activities().remove(0);
+    // A run that was continued ends before it schedules anything: see `scope_changed`.
+    let told = match recorded.start().continued_execution_run_id.as_str() {
+        "" => vec![format!("'{}'", first.id)],
+        _ => vec![
+            "Fail workflow machine".to_owned(),
+            format!("(id: {}, ActivityTaskScheduled)", first.event),
+        ],
+    };
+    assert!(
+        told.iter().any(|told| message.contains(told)),
+        "{}: none of {told:?} is in {message}",
+        recorded.name
+    );
 }
 
 #[tokio::test]

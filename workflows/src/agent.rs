@@ -22,7 +22,7 @@ pub use input::{
     AgentInput, AgentOutput, ApplicationTool, MemorySkip, Reply, Resumed, SendMessage,
 };
 pub use run::{admit, continue_with, is_continuing, run, send_message};
-pub use setup::INPUT_BYTES_MAX;
+pub use setup::{INPUT_BYTES_MAX, Resolver};
 pub use state::{Agent, AgentHost, AgentState};
 pub use transcript::TRANSCRIPT_BYTES_MAX;
 pub use update_ids::agent_interceptor;

@@ -11,8 +11,11 @@ mod activity_call;
 mod activity_error;
 mod agent;
 mod memory;
+mod namespace;
 mod session;
 mod settings;
+mod spec;
+mod stated_twice;
 mod step;
 
 pub use notekeeper_contract as contract;
@@ -21,12 +24,16 @@ pub use notekeeper_domain as domain;
 pub use activity_error::CallFailure;
 pub use agent::{
     Agent, AgentFailure, AgentHost, AgentInput, AgentOutput, AgentState, AgentWorkflow,
-    ApplicationTool, INPUT_BYTES_MAX, MemorySkip, Reply, Resumed, SendMessage,
+    ApplicationTool, INPUT_BYTES_MAX, MemorySkip, Reply, Resolver, Resumed, SendMessage,
     TRANSCRIPT_BYTES_MAX, agent_interceptor, is_continuing,
 };
 pub use memory::{Memory, Snapshot, ToolResult};
+pub use namespace::IntoNamespace;
 pub use session::{OpenError, Session};
-pub use settings::{ActivityQueue, ActivitySettings, InjectionErrors, MemorySettings};
+pub use settings::{
+    ActivityQueue, ActivitySettings, DEFAULT_MEMORY_ID, InjectionErrors, MemorySettings,
+};
+pub use spec::InvalidSpec;
 pub use step::{Step, StepCall};
 
 /// What the expansion of [`agent_workflow!`] names.

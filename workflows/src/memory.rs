@@ -3,7 +3,10 @@
 mod snapshot;
 mod tools;
 
-use std::{cell::RefCell, rc::Rc};
+use std::{
+    cell::RefCell,
+    rc::{Rc, Weak},
+};
 
 use notekeeper_contract::{ChatToolDefinition, FailureType, ScopeRef};
 use notekeeper_domain::{Scope, memory_tools};
@@ -22,6 +25,16 @@ use crate::{CallFailure, MemorySettings, Session};
 #[derive(Clone)]
 pub struct Memory {
     inner: Rc<Inner>,
+}
+
+/// What may become a handle again as long as one of its clones is there.
+#[derive(Clone)]
+pub(crate) struct WeakMemory(Weak<Inner>);
+
+impl WeakMemory {
+    pub(crate) fn upgrade(&self) -> Option<Memory> {
+        self.0.upgrade().map(|inner| Memory { inner })
+    }
 }
 
 struct Inner {
@@ -53,6 +66,15 @@ impl Memory {
                 held,
             }),
         }
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakMemory {
+        WeakMemory(Rc::downgrade(&self.inner))
+    }
+
+    /// Whether this is a clone of the other handle.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.inner, &other.inner)
     }
 
     /// The settings that the memory was opened with.

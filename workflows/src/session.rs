@@ -8,14 +8,17 @@ use std::{
 
 use notekeeper_contract::FailureType;
 use notekeeper_domain::{InvalidScope, Scope, canonical_json, memory_tools, short_hash};
-use serde_json::json;
+use serde_json::{Value, json};
 use temporalio_common_wasm::error::ApplicationFailure;
 use temporalio_workflow::{WorkflowContext, WorkflowTermination};
 
-use crate::{Memory, MemorySettings, Step};
+use crate::{
+    Memory, MemorySettings, Step, memory::WeakMemory, namespace::IntoNamespace,
+    settings::DEFAULT_MEMORY_ID, stated_twice::difference,
+};
 
 /// What all [`Memory`] handles of one workflow run share: the counter behind activity ids, the
-/// steps, and the set of scopes.
+/// steps, and the set of memories.
 ///
 /// Open one at the start of a run and all memories with it, before the first call.
 #[derive(Clone, Default)]
@@ -27,8 +30,14 @@ pub struct Session {
 struct Shared {
     calls: Cell<u64>,
     steps: Cell<u64>,
-    pairs: RefCell<BTreeSet<(String, String)>>,
-    tool_names: RefCell<BTreeSet<String>>,
+    opened: RefCell<Vec<Opened>>,
+}
+
+/// A memory of the session.
+struct Opened {
+    settings: MemorySettings,
+    scope: Scope,
+    handle: WeakMemory,
 }
 
 /// Why a memory can't be opened.
@@ -37,23 +46,57 @@ pub enum OpenError {
     /// Namespace and agent name make no scope.
     #[error("memory can't be opened: {0}")]
     Scope(#[from] InvalidScope),
+    /// The namespace resolver failed.
+    #[error("memory can't be opened: the namespace resolver failed: {0}")]
+    Resolver(String),
     /// A setting is out of bounds.
     #[error("memory settings: {0}")]
     Settings(String),
+    /// Another memory of the session has this id and is not the same.
+    #[error(
+        "two memories have the id `{id}` and differ in `{setting}`; give one of them another `id`, \
+         or both the same settings"
+    )]
+    Disagreement {
+        /// The id.
+        id: String,
+        /// The first setting that differs, such as `max_tokens` or `activities.queue`.
+        setting: String,
+    },
     /// Another memory of the session has the same scope of the same store.
-    #[error("two memories share one scope of one store; give each its own agent name or namespace")]
-    SameScope,
+    #[error(
+        "the memories `{first}` and `{second}` share one scope of one store; give each its own \
+         `agent_name` or `namespace`"
+    )]
+    SameScope {
+        /// Id of the memory that was opened before.
+        first: String,
+        /// Id of this one.
+        second: String,
+    },
     /// Another memory of the session has the same tool names.
-    #[error("two memories have the same tool names; give each its own `prefix`")]
-    SameTools,
+    #[error(
+        "the memories `{first}` and `{second}` both have the tool `{tool}`; give each its own `prefix`"
+    )]
+    SameTools {
+        /// Id of the memory that was opened before.
+        first: String,
+        /// Id of this one.
+        second: String,
+        /// The first name that both have.
+        tool: String,
+    },
 }
 
 impl OpenError {
     /// Type of the failure that a run ends with.
     pub fn failure_type(&self) -> FailureType {
         match self {
-            Self::Scope(_) => FailureType::InvalidScope,
-            Self::Settings(_) | Self::SameScope | Self::SameTools => FailureType::InvalidArgument,
+            Self::Scope(_) | Self::Resolver(_) => FailureType::InvalidScope,
+            Self::Settings(_)
+            | Self::Disagreement { .. }
+            | Self::SameScope { .. }
+            | Self::SameTools { .. } => FailureType::InvalidArgument,
         }
     }
 }
@@ -81,34 +124,74 @@ impl Session {
         Self::default()
     }
 
-    /// Opens a memory on the namespace that `resolve` gives for the workflow's input. `resolve`
-    /// runs here, once; it must depend on nothing but the input.
+    /// Opens a memory on the namespace that `resolve` gives for the workflow's input: a text, or a
+    /// `Result` of one. `resolve` runs here, once; it must depend on nothing but the input.
+    ///
+    /// A memory whose id, settings and scope are those of one that was opened before is that one: the
+    /// same handle comes back.
     ///
     /// # Errors
     ///
-    /// [`OpenError`]; return it from the run with `?`.
-    pub fn open<I>(
+    /// [`OpenError`]; return it from the run with `?`. Whatever the settings say of
+    /// `injection_errors`, a resolver that fails and a scope that can't be used end the run.
+    pub fn open<I, N: IntoNamespace>(
         &self,
         settings: MemorySettings,
         input: &I,
-        resolve: impl FnOnce(&I) -> String,
+        resolve: impl FnOnce(&I) -> N,
     ) -> Result<Memory, OpenError> {
         settings.check().map_err(OpenError::Settings)?;
-        let scope = Scope::resolve(&resolve(input), &settings.agent_name)?;
-        let names: Vec<_> = memory_tools(&settings.prefix)
-            .into_iter()
-            .map(|tool| tool.name)
-            .collect();
-        let mut tool_names = self.shared.tool_names.borrow_mut();
-        if names.iter().any(|name| tool_names.contains(name)) {
-            return Err(OpenError::SameTools);
+        let namespace = resolve(input).into_namespace();
+        let namespace = namespace.map_err(OpenError::Resolver)?;
+        if settings
+            .namespace
+            .as_ref()
+            .is_some_and(|given| *given != namespace)
+        {
+            return Err(OpenError::Settings(
+                "`namespace` is not what the workflow's resolver answers; leave it out".to_owned(),
+            ));
         }
-        let pair = (settings.store.clone(), scope.as_str().to_owned());
-        if !self.shared.pairs.borrow_mut().insert(pair) {
-            return Err(OpenError::SameScope);
+        let scope = Scope::resolve(&namespace, &settings.agent_name)?;
+        if let Some(same) = self.find_same(&settings, &scope)? {
+            return Ok(same);
         }
-        tool_names.extend(names);
-        Ok(Memory::new(self.clone(), settings, scope))
+        let memory = Memory::new(self.clone(), settings.clone(), scope.clone());
+        self.shared.opened.borrow_mut().push(Opened {
+            settings,
+            scope,
+            handle: memory.downgrade(),
+        });
+        Ok(memory)
+    }
+
+    /// The handle of a memory that was opened before and is the same; an error where one stands in
+    /// this one's way.
+    fn find_same(
+        &self,
+        settings: &MemorySettings,
+        scope: &Scope,
+    ) -> Result<Option<Memory>, OpenError> {
+        let mut opened = self.shared.opened.borrow_mut();
+        if let Some(index) = opened.iter().position(|it| it.settings.id == settings.id) {
+            let known = &opened[index];
+            let differs = difference(&known.settings, settings)
+                .or_else(|| (known.scope != *scope).then(|| "namespace".to_owned()));
+            if let Some(setting) = differs {
+                let id = settings.id.clone();
+                return Err(OpenError::Disagreement { id, setting });
+            }
+            let handle = known.handle.upgrade();
+            if handle.is_none() {
+                // All of its handles are gone: it is opened anew.
+                opened.remove(index);
+            }
+            return Ok(handle);
+        }
+        opened
+            .iter()
+            .try_for_each(|known| check_beside(known, settings, scope))?;
+        Ok(None)
     }
 
     /// Opens the step of a model request: draws its identity from the run's random stream. Call
@@ -126,27 +209,64 @@ impl Session {
         self.shared.steps.get()
     }
 
-    /// First 16 hexadecimal digits of SHA-256 over the sorted (store, scope) pairs: what a run
-    /// addresses. A continued run compares it with the run before.
+    /// First 16 hexadecimal digits of SHA-256 over the sorted memories, each as store and scope, and
+    /// id where it isn't the default: what a run addresses. A continued run compares it with the run
+    /// before.
     pub fn scope_hash(&self) -> String {
-        let pairs: Vec<_> = self
-            .shared
-            .pairs
-            .borrow()
+        let opened = self.shared.opened.borrow();
+        // The default id is left out, so that a run of one memory has the hash that it had before
+        // memories had ids.
+        let memories: BTreeSet<(&str, &str, Option<&str>)> = opened
             .iter()
-            .map(|(store, scope)| json!([store, scope]))
+            .map(
+                |Opened {
+                     settings, scope, ..
+                 }| {
+                    let id = Some(settings.id.as_str()).filter(|id| *id != DEFAULT_MEMORY_ID);
+                    (settings.store.as_str(), scope.as_str(), id)
+                },
+            )
             .collect();
-        short_hash(&canonical_json(&json!(pairs)))
+        let memories: Vec<Value> = memories
+            .into_iter()
+            .map(|(store, scope, id)| match id {
+                None => json!([store, scope]),
+                Some(id) => json!([store, scope, id]),
+            })
+            .collect();
+        short_hash(&canonical_json(&json!(memories)))
     }
 
     /// The id of the next activity: `nk.{scope hash}.{n}`.
     ///
     /// Temporal compares ids on replay and no inputs, so the hash makes a resolver that answers
-    /// differently a refused replay. The number is taken when a call is made, never when its
-    /// future is polled, so ids follow the order of the code.
+    /// differently, another agent name or another id a refused replay. The number is taken when a
+    /// call is made, never when its future is polled, so ids follow the order of the code.
     pub(crate) fn next_activity_id(&self) -> String {
         let number = self.shared.calls.get() + 1;
         self.shared.calls.set(number);
         format!("nk.{}.{number}", self.scope_hash())
+    }
+}
+
+/// Whether a memory of another id can stand beside one that was opened before.
+fn check_beside(known: &Opened, settings: &MemorySettings, scope: &Scope) -> Result<(), OpenError> {
+    let ids = || (known.settings.id.clone(), settings.id.clone());
+    if known.settings.store == settings.store && known.scope == *scope {
+        let (first, second) = ids();
+        return Err(OpenError::SameScope { first, second });
+    }
+    let names = |prefix: &str| memory_tools(prefix).into_iter().map(|tool| tool.name);
+    let mut known_names = names(&known.settings.prefix);
+    match known_names.find(|known| names(&settings.prefix).any(|name| name == *known)) {
+        Some(tool) => {
+            let (first, second) = ids();
+            Err(OpenError::SameTools {
+                first,
+                second,
+                tool,
+            })
+        }
+        None => Ok(()),
     }
 }

@@ -6,12 +6,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::activity_call::CallOptions;
 
+/// Id of a memory where its settings give none.
+pub const DEFAULT_MEMORY_ID: &str = "memory";
+
+/// Longest id of a memory, in bytes.
+const ID_BYTES_MAX: usize = 64;
+
 /// How one memory behaves. Every field has a default, also in JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MemorySettings {
-    /// Which of the worker's stores keeps the notes.
+    /// Which memory of the agent it is: 1 to 64 ASCII letters, digits, `_`, `-` and `.`. Two of one
+    /// id are one memory stated twice.
+    pub id: String,
+    /// Which of the worker's stores keeps the notes. In JSON `backend` is another name for it.
+    #[serde(alias = "backend")]
     pub store: String,
+    /// The tenant, where each memory has its own: for a resolver that answers with it, as that of
+    /// [`AgentWorkflow`](crate::AgentWorkflow) does. Any other resolver has to agree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
     /// Storage segment inside the namespace; the model never sees it.
     pub agent_name: String,
     /// Heading over guidance and block; empty for none.
@@ -52,7 +66,9 @@ pub struct MemorySettings {
 impl Default for MemorySettings {
     fn default() -> Self {
         Self {
+            id: DEFAULT_MEMORY_ID.to_owned(),
             store: DEFAULT_STORE.to_owned(),
+            namespace: None,
             agent_name: domain::AGENT_NAME_DEFAULT.to_owned(),
             heading: String::new(),
             inject_memory: true,
@@ -86,6 +102,7 @@ impl MemorySettings {
 
     /// Names the first setting that is out of bounds.
     pub(crate) fn check(&self) -> Result<(), String> {
+        self.check_id()?;
         let positive = [
             ("max_tokens", self.max_tokens),
             ("max_memory_size", self.max_memory_size),
@@ -106,6 +123,9 @@ impl MemorySettings {
                 "`prefix` must be at most 40 ASCII letters, digits, `_` and `-`".to_owned(),
             );
         }
+        if self.heading.contains('\0') {
+            return Err("`heading` contains a NUL character (U+0000)".to_owned());
+        }
         check_name("store", &self.store)?;
         self.check_write_metadata()?;
         self.activities.check()
@@ -121,6 +141,20 @@ impl MemorySettings {
                 Ok(())
             }
         }
+    }
+
+    fn check_id(&self) -> Result<(), String> {
+        let fits = (1..=ID_BYTES_MAX).contains(&self.id.len())
+            && self
+                .id
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b));
+        if fits {
+            return Ok(());
+        }
+        Err(format!(
+            "`id` must be 1 to {ID_BYTES_MAX} ASCII letters, digits, `_`, `-` and `.`"
+        ))
     }
 }
 

@@ -1,9 +1,11 @@
 //! `call_model`: one model request.
 
 use notekeeper_contract::{
-    CallModelInput, CallModelOutput, ChatToolCall, FailureType, MemoryBlock,
+    CallModelInput, CallModelOutput, ChatToolCall, FailureType, MemoryBlock, ScopeRef,
 };
-use notekeeper_domain::{Block, Message, ToolDefinition, place_blocks, snapshot_digest};
+use notekeeper_domain::{
+    Block, Message, ToolDefinition, place_blocks, remove_blocks, snapshot_digest,
+};
 use notekeeper_models::ChatRequest;
 use notekeeper_store::StoreError;
 
@@ -40,11 +42,18 @@ impl ModelRequests {
         attempt: u32,
     ) -> Result<CallModelOutput, Failure> {
         let model = self.models.get(&input.model)?;
-        let mut blocks = Vec::with_capacity(input.memories.len());
+        let (mut scope_hashes, mut blocks) = (Vec::new(), Vec::new());
         for (index, memory) in input.memories.into_iter().enumerate() {
-            blocks.push(self.block(index, memory).await?);
+            let scope_hash = scope_of(&memory).resolve()?.hash();
+            if let Some(text) = self.text(index, memory).await? {
+                let scope_hash = scope_hash.clone();
+                blocks.push(Block { scope_hash, text });
+            }
+            scope_hashes.push(scope_hash);
         }
         let mut messages: Vec<Message> = input.messages.into_iter().map(Message::from).collect();
+        let scope_hashes: Vec<&str> = scope_hashes.iter().map(String::as_str).collect();
+        remove_blocks(&mut messages, &scope_hashes);
         place_blocks(&mut messages, blocks);
         let request = ChatRequest {
             instructions: input.instructions,
@@ -70,40 +79,40 @@ impl ModelRequests {
         Ok(output)
     }
 
-    async fn block(&self, index: usize, memory: MemoryBlock) -> Result<Block, Failure> {
-        match memory {
-            MemoryBlock::Inline { scope, text } => Ok(Block {
-                scope_hash: scope.resolve()?.hash(),
-                text,
-            }),
+    /// The text of a block; `None` where there is none to place.
+    async fn text(&self, index: usize, memory: MemoryBlock) -> Result<Option<String>, Failure> {
+        let (store, scope, digest) = match memory {
+            MemoryBlock::Absent { .. } => return Ok(None),
+            MemoryBlock::Inline { text, .. } => return Ok(Some(text)),
             MemoryBlock::Reference {
                 store,
                 scope,
                 digest,
-            } => {
-                let store = self.stores.get(&store)?;
-                let scope = scope.resolve()?;
-                check_digest(index, &digest)?;
-                let Some(snapshots) = store.snapshots() else {
-                    return Err(missing(index, "is in a store that keeps none"));
-                };
-                let text = match snapshots.snapshot(&scope, &digest).await {
-                    Ok(Some(text)) if snapshot_digest(&text) == digest => text,
-                    Ok(Some(_)) => return Err(missing(index, "is kept with another text")),
-                    Ok(None) => return Err(missing(index, "is not kept any more")),
-                    // Whether to wait for the store is for the load to decide, not for a model
-                    // request.
-                    Err(StoreError::Unavailable(_)) => {
-                        return Err(missing(index, "can't be fetched: its store is unavailable"));
-                    }
-                    Err(error) => return Err(error.into()),
-                };
-                Ok(Block {
-                    scope_hash: scope.hash(),
-                    text,
-                })
+            } => (self.stores.get(&store)?, scope.resolve()?, digest),
+        };
+        check_digest(index, &digest)?;
+        let Some(snapshots) = store.snapshots() else {
+            return Err(missing(index, "is in a store that keeps none"));
+        };
+        match snapshots.snapshot(&scope, &digest).await {
+            Ok(Some(text)) if snapshot_digest(&text) == digest => Ok(Some(text)),
+            Ok(Some(_)) => Err(missing(index, "is kept with another text")),
+            Ok(None) => Err(missing(index, "is not kept any more")),
+            // Whether to wait for the store is for the load to decide, not for a model request.
+            Err(StoreError::Unavailable(_)) => {
+                Err(missing(index, "can't be fetched: its store is unavailable"))
             }
+            Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// Whose memory a block shows.
+fn scope_of(memory: &MemoryBlock) -> &ScopeRef {
+    match memory {
+        MemoryBlock::Inline { scope, .. }
+        | MemoryBlock::Absent { scope }
+        | MemoryBlock::Reference { scope, .. } => scope,
     }
 }
 

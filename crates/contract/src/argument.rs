@@ -1,5 +1,6 @@
 //! Arguments that can't be read become data, so that they can be answered with a typed failure.
 
+use notekeeper_domain::meant;
 use serde::{
     Serialize,
     de::{DeserializeOwned, IgnoredAny},
@@ -10,7 +11,7 @@ use temporalio_common_wasm::data_converters::{
 };
 use temporalio_protos::temporal::api::common::v1::Payload;
 
-use crate::{shared::EMPTY_SCOPE, write_metadata::ONE_SOURCE};
+use crate::{UnknownKey, shared::EMPTY_SCOPE, write_metadata::ONE_SOURCE};
 
 /// One JSON argument of an activity, a workflow or an update, read or not.
 ///
@@ -20,8 +21,8 @@ use crate::{shared::EMPTY_SCOPE, write_metadata::ONE_SOURCE};
 #[derive(Debug, Clone)]
 pub struct Argument<T> {
     decoded: Result<T, BadArgument>,
-    /// Place of the first key that the type has no field for.
-    unknown: Option<String>,
+    /// The first key that the type has no field for.
+    unknown: Option<UnknownKey>,
 }
 
 /// What is wrong with an argument: the place and what was expected there, never the value.
@@ -61,17 +62,19 @@ impl<T> Argument<T> {
         self.decoded.as_mut().ok()
     }
 
+    /// The first key that the type has no field for.
+    pub fn unknown_key(&self) -> Option<&UnknownKey> {
+        self.unknown.as_ref()
+    }
+
     /// Refuses keys that the type has no field for, where one may be a misspelt setting.
     ///
     /// # Errors
     ///
-    /// [`BadArgument`] names the first such key.
+    /// [`BadArgument`] names the first such key and the field that was probably meant.
     pub fn check_keys(&self) -> Result<(), BadArgument> {
-        self.unknown.as_ref().map_or(Ok(()), |key| {
-            Err(BadArgument(format!(
-                "{key} is no known field; correct or remove it"
-            )))
-        })
+        self.unknown_key()
+            .map_or(Ok(()), |key| Err(BadArgument(key.to_string())))
     }
 }
 
@@ -145,7 +148,7 @@ fn read<T: DeserializeOwned>(payload: &Payload) -> Result<Argument<T>, BadArgume
     let mut unknown = None;
     let tracked = serde_path_to_error::Deserializer::new(&mut json, &mut track);
     let decoded = serde_ignored::deserialize(tracked, |path| {
-        unknown.get_or_insert_with(|| key(&path.to_string()));
+        unknown.get_or_insert_with(|| UnknownKey::of::<T>(&path));
     });
     let value = decoded.map_err(|error| {
         let path = known_path(&track.path(), &error);
@@ -165,19 +168,6 @@ fn read<T: DeserializeOwned>(payload: &Payload) -> Result<Argument<T>, BadArgume
         decoded: Ok(value),
         unknown,
     })
-}
-
-/// A key as it may be told: one that looks like a name. Any other may be content.
-fn key(path: &str) -> String {
-    let looks_like_a_name = path.len() <= 64
-        && path
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
-    if looks_like_a_name {
-        format!("`{path}`")
-    } else {
-        "a key".to_owned()
-    }
 }
 
 /// The path to the error without a key that its object has no field for: such a key may be content,
@@ -242,7 +232,10 @@ fn describe(error: &serde_json::Error) -> String {
     .iter()
     .any(|start| message.starts_with(start));
     match message.rsplit_once(", expected ") {
-        Some((_, expected)) if names_the_expected => format!("expected {}", in_json(expected)),
+        Some((_, expected)) if names_the_expected => match meant(message) {
+            Some(key) => format!("expected {expected}; did you mean `{key}`?"),
+            None => format!("expected {}", in_json(expected)),
+        },
         _ => "value is not acceptable".to_owned(),
     }
 }

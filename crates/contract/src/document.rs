@@ -1,7 +1,6 @@
 //! What callers read of the contract: `docs/contract.md`, whose tables are made from the types and
 //! their documentation, and the JSON Schemas beside it.
 
-mod order;
 mod schemas;
 mod tables;
 mod tests;
@@ -11,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
-    CallModelInput, CallModelOutput, ChatMessage, ChatToolCall, ChatToolDefinition,
+    CallModelInput, CallModelOutput, ChatMemory, ChatMessage, ChatToolCall, ChatToolDefinition,
     DeleteMemoryInput, DeletedMemory, Delivery, FailureType, ListMemoryInput, ListedMemory,
     LoadSnapshotInput, LoadSnapshotOutput, MemoryBlock, MemoryContent, MemoryFile, MemoryMatch,
     MemoryMatches, MetadataSource, OperationRef, Outcome, ReadMemoryInput, Refused, RenderOptions,
@@ -53,6 +52,7 @@ fn table(name: &str) -> Option<String> {
         "SnapshotStats" => fields::<SnapshotStats>(Result),
         "CallModelInput" => fields::<CallModelInput>(Argument),
         "MemoryBlock" => tables::variants(&schema::<MemoryBlock>(Argument), Argument),
+        "ChatMemory" => fields::<ChatMemory>(Argument),
         "ChatMessage" => tables::variants(&schema::<ChatMessage>(Argument), Argument),
         "ChatToolDefinition" => fields::<ChatToolDefinition>(Argument),
         "CallModelOutput" => fields::<CallModelOutput>(Result),
@@ -107,7 +107,7 @@ fn schema_files() -> Vec<(&'static str, Value)> {
 }
 
 fn fields<T: JsonSchema + DeserializeOwned>(way: Way) -> String {
-    tables::fields(&schema::<T>(way), order::of::<T>(), way)
+    tables::fields(&schema::<T>(way), crate::known_keys::fields_of::<T>(), way)
 }
 
 fn schema<T: JsonSchema>(way: Way) -> Value {

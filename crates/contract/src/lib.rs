@@ -10,6 +10,7 @@ mod defaults;
 #[cfg(test)]
 mod document;
 mod failure;
+mod known_keys;
 mod messages;
 mod outcome;
 mod shared;
@@ -30,7 +31,8 @@ pub use activities::{
 };
 pub use argument::{Argument, BadArgument};
 pub use failure::FailureType;
-pub use messages::{ChatMessage, ChatToolCall, ChatToolDefinition};
+pub use known_keys::{UnknownKey, Unreadable, read_strictly};
+pub use messages::{ChatMemory, ChatMessage, ChatToolCall, ChatToolDefinition};
 pub use outcome::{Outcome, Refused};
 pub use shared::{
     DEFAULT_STORE, MEMORY_TASK_QUEUE, OperationRef, RESULT_BYTES_MAX, ScopeRef, WORKFLOW_TASK_QUEUE,

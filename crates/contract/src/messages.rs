@@ -1,6 +1,6 @@
 //! Messages of a conversation, as payloads carry them.
 
-use notekeeper_domain::{Message, ToolCall, ToolDefinition, UserPart};
+use notekeeper_domain::{Message, ToolCall, ToolDefinition, UserPart, is_block_of};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -13,6 +13,10 @@ pub enum ChatMessage {
     User {
         /// The text.
         content: String,
+        /// Memory blocks that an earlier request left beside it. None is sent on that a memory of
+        /// the request left: each request has its own blocks.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        memories: Vec<ChatMemory>,
     },
     /// What the model answered.
     Assistant {
@@ -33,6 +37,17 @@ pub enum ChatMessage {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
     },
+}
+
+/// A memory block that an earlier request left in a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
+pub struct ChatMemory {
+    /// Hash of the scope that it shows, 16 hexadecimal digits; empty where nobody knows any more.
+    #[serde(default)]
+    pub scope_hash: String,
+    /// The delimited block.
+    pub text: String,
 }
 
 /// A tool call of the model.
@@ -61,12 +76,38 @@ pub struct ChatToolDefinition {
     pub parameters: Value,
 }
 
+impl ChatMessage {
+    /// What a user said.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::User {
+            content: text.into(),
+            memories: Vec::new(),
+        }
+    }
+
+    /// Takes out the blocks of these memories that an earlier request left here, and those of which
+    /// nobody knows any more whose they are.
+    pub fn remove_memories(&mut self, scope_hashes: &[&str]) {
+        if let Self::User { memories, .. } = self {
+            memories.retain(|block| !is_block_of(&block.scope_hash, scope_hashes));
+        }
+    }
+}
+
 impl From<ChatMessage> for Message {
     fn from(message: ChatMessage) -> Self {
         match message {
-            ChatMessage::User { content } => Self::User {
-                parts: vec![UserPart::Text { text: content }],
-            },
+            ChatMessage::User { content, memories } => {
+                // A message that only ever held blocks is no prompt.
+                let said = !content.is_empty() || memories.is_empty();
+                let said = said.then_some(UserPart::Text { text: content });
+                let blocks = memories
+                    .into_iter()
+                    .map(|ChatMemory { scope_hash, text }| UserPart::Memory { scope_hash, text });
+                Self::User {
+                    parts: said.into_iter().chain(blocks).collect(),
+                }
+            }
             ChatMessage::Assistant {
                 content,
                 tool_calls,

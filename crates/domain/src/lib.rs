@@ -12,6 +12,7 @@ mod guidance;
 mod limits;
 mod lowering;
 mod message;
+mod nearest;
 mod note_name;
 mod operation;
 mod placement;
@@ -32,9 +33,10 @@ pub use escape::escape_stored_text;
 pub use guidance::{DEFAULT_GUIDANCE, rendered_guidance};
 pub use limits::*;
 pub use message::{Message, ToolCall, UserPart};
+pub use nearest::{meant, nearest, with_nearest};
 pub use note_name::{InvalidNoteName, NoteName};
 pub use operation::{Fingerprint, InvalidOperation, Operation, OperationId, canonical_json};
-pub use placement::{Block, place_blocks, remove_blocks};
+pub use placement::{Block, is_block_of, place_blocks, remove_blocks};
 pub use refusal::Refusal;
 pub use scope::{
     InvalidScope, Scope, SegmentFault, check_store_path, check_store_prefix, short_hash,

@@ -44,7 +44,7 @@ pub enum UserPart {
     },
     /// A memory block. It belongs to one request and is never kept in a transcript.
     Memory {
-        /// Which memory it shows: the scope hash.
+        /// Which memory it shows: the scope hash; empty where nobody knows any more.
         scope_hash: String,
         /// The delimited block.
         text: String,

@@ -11,14 +11,20 @@ pub struct Block {
     pub text: String,
 }
 
-/// Removes the blocks of these memories from `messages`, whatever earlier run left them. User
-/// messages that are empty then stay, with no parts.
+/// Whether a block that is tagged with `tag` belongs to one of these memories. One without a tag may
+/// be anybody's, so it counts as theirs.
+pub fn is_block_of(tag: &str, scope_hashes: &[&str]) -> bool {
+    tag.is_empty() || scope_hashes.contains(&tag)
+}
+
+/// Removes the blocks of these memories from `messages`, whatever earlier run left them, and blocks
+/// without a tag. User messages that are empty then stay, with no parts.
 ///
 /// A block is known by what it is, not by how it reads: text of a user that looks like one stays,
 /// and so do the blocks of other memories.
 pub fn remove_blocks(messages: &mut [Message], scope_hashes: &[&str]) {
     let is_one_of_these = |part: &UserPart| match part {
-        UserPart::Memory { scope_hash, .. } => scope_hashes.contains(&scope_hash.as_str()),
+        UserPart::Memory { scope_hash, .. } => is_block_of(scope_hash, scope_hashes),
         UserPart::Text { .. } => false,
     };
     for message in messages {

@@ -2,14 +2,11 @@
 
 use std::{io, path::Path};
 
-use notekeeper_domain::ToolCall;
+use notekeeper_domain::{ToolCall, nearest, with_nearest};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::{ChatRequest, ModelError, scripted::Placeholder};
-
-/// Least likeness of two keys, from 0 to 1, at which one is offered for the other.
-const KEY_LIKENESS_MIN: f64 = 0.7;
 
 /// Why a script can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -125,7 +122,7 @@ impl Script {
             let path = error.path().to_string();
             // Where the text ends too early there is no path, which prints as `?`.
             let at = if path == "?" { "." } else { &path };
-            fault(at, explain(&error.inner().to_string()))
+            fault(at, with_nearest(&error.inner().to_string()))
         })?;
         deserializer.end().map_err(|error| fault(".", error))?;
         Ok(script)
@@ -223,11 +220,9 @@ fn check_text(at: &str, text: &str) -> Result<(), Fault> {
         return Ok(());
     };
     let known = Placeholder::ALL.map(Placeholder::name);
-    let hint = match nearest(name, &known) {
-        Some(key) => format!("did you mean `{key}`?"),
-        None => format!("known: {}", known.join(", ")),
-    };
-    Err(fault(at, format!("unknown placeholder `{name}`; {hint}")))
+    let meant = nearest(name, known).map(|key| format!("; did you mean `{key}`?"));
+    let meant = meant.unwrap_or_default();
+    Err(fault(at, format!("unknown placeholder `{name}`{meant}")))
 }
 
 /// What is wrong, and where.
@@ -241,26 +236,4 @@ fn fault(at: &str, reason: impl ToString) -> Fault {
         at: at.to_owned(),
         reason: reason.to_string(),
     }
-}
-
-/// Adds the key that was probably meant to serde's message on an unknown one.
-fn explain(message: &str) -> String {
-    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    let meant = match quoted.split_first() {
-        Some((unknown, known)) if message.starts_with("unknown field") => nearest(unknown, known),
-        _ => None,
-    };
-    match meant {
-        Some(key) => format!("{message}; did you mean `{key}`?"),
-        None => message.to_owned(),
-    }
-}
-
-fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
-    known
-        .iter()
-        .map(|key| (strsim::jaro_winkler(unknown, key), *key))
-        .filter(|(likeness, _)| *likeness >= KEY_LIKENESS_MIN)
-        .max_by(|(a, _), (b, _)| a.total_cmp(b))
-        .map(|(_, key)| key)
 }

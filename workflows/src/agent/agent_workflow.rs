@@ -6,8 +6,9 @@
 )]
 
 crate::agent_workflow! {
-    /// A conversation whose namespace stands in its input.
-    pub struct AgentWorkflow = "AgentWorkflow", namespace: |input: &crate::AgentInput| {
-        input.namespace.clone()
+    /// A conversation whose namespace stands in its input, or in the settings of a memory that has one
+    /// of its own.
+    pub struct AgentWorkflow = "AgentWorkflow", namespaces: |input: &crate::AgentInput, memory: &crate::MemorySettings| {
+        memory.namespace.as_ref().unwrap_or(&input.namespace).clone()
     };
 }

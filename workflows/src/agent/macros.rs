@@ -16,11 +16,40 @@
 /// }
 /// ```
 ///
+/// A resolver may answer with a `Result` ([`IntoNamespace`](crate::IntoNamespace)); its error ends the
+/// run. Where the memories have namespaces of their own, `namespaces:` takes one that is asked for each
+/// memory:
+///
+/// ```
+/// use notekeeper_workflows::{AgentInput, MemorySettings, agent_workflow};
+///
+/// agent_workflow! {
+///     /// Talks to one customer, and knows what the whole company may know.
+///     pub struct CompanyAgent = "CompanyAgent", namespaces: |input: &AgentInput, memory: &MemorySettings| {
+///         match memory.id.as_str() {
+///             "company" => Ok("company".to_owned()),
+///             _ => match input.attributes["customer"].as_str() {
+///                 Some(customer) => Ok(format!("customers/{customer}")),
+///                 None => Err("`attributes.customer` is missing"),
+///             },
+///         }
+///     };
+/// }
+/// ```
+///
 /// The type has the update `send_message`, the queries `transcript` and `state`, and the signal
 /// `close`.
 #[macro_export]
 macro_rules! agent_workflow {
     ($(#[$attribute:meta])* $visibility:vis struct $name:ident = $wire:literal, namespace: $resolve:expr;) => {
+        $crate::agent_workflow! {
+            $(#[$attribute])*
+            $visibility struct $name = $wire, namespaces: |input: &$crate::AgentInput, _: &$crate::MemorySettings| {
+                ($resolve)(input)
+            };
+        }
+    };
+    ($(#[$attribute:meta])* $visibility:vis struct $name:ident = $wire:literal, namespaces: $resolve:expr;) => {
         $(#[$attribute])*
         #[::temporalio_macros::workflow]
         $visibility struct $name {
@@ -44,7 +73,11 @@ macro_rules! agent_workflow {
                 view: &$crate::__private::WorkflowContextView,
                 input: $crate::__private::Argument<$crate::AgentInput>,
             ) -> Self {
-                Self { agent: $crate::Agent::new(view, input, $resolve) }
+                Self {
+                    agent: $crate::Agent::new(view, input, |input, memory| {
+                        $crate::IntoNamespace::into_namespace(($resolve)(input, memory))
+                    }),
+                }
             }
 
             /// Runs until the conversation is closed.

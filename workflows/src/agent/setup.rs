@@ -4,9 +4,14 @@ use notekeeper_contract::{Argument, ChatToolDefinition, Delivery, FailureType};
 
 use super::{AgentFailure, AgentInput, ApplicationTool};
 use crate::{
-    Memory, Session,
+    Memory, MemorySettings, Session,
     settings::{check_name, check_timeout},
+    spec::unknown_setting,
 };
+
+/// A namespace resolver: from a workflow's input, and the settings of one of its memories, to the
+/// namespace of that memory, or why there is none.
+pub type Resolver = fn(&AgentInput, &MemorySettings) -> Result<String, String>;
 
 /// Largest input of an agent workflow, in bytes of its JSON, without what an earlier run handed
 /// over. Instructions and tools stand in every model request, and the next run's input has all of
@@ -24,6 +29,8 @@ const CONTINUE_AS_NEW_EVENTS_MIN: u32 = 100;
 pub(super) struct Setup {
     pub(super) session: Session,
     pub(super) memories: Vec<Memory>,
+    /// Where the input states each of them first: one that it states twice is one.
+    pub(super) places: Vec<usize>,
     /// The application's instructions, then each memory's guidance.
     pub(super) instructions: String,
     pub(super) definitions: Vec<ChatToolDefinition>,
@@ -39,7 +46,7 @@ impl Setup {
     /// What is wrong with the input, with the type that the run ends with.
     pub(super) fn new(
         input: Argument<AgentInput>,
-        resolve: fn(&AgentInput) -> String,
+        resolve: Resolver,
     ) -> Result<Self, AgentFailure> {
         let input = checked(input).map_err(|what| {
             AgentFailure::new(
@@ -48,11 +55,15 @@ impl Setup {
             )
         })?;
         let session = Session::new();
-        let mut memories = Vec::with_capacity(input.memories.len());
-        for settings in &input.memories {
-            let mut settings = settings.clone();
+        let (mut memories, mut places) = (Vec::<Memory>::new(), Vec::new());
+        for (place, given) in input.memories.iter().enumerate() {
+            let mut settings = given.clone();
             settings.delivery.get_or_insert(Delivery::Reference);
-            memories.push(session.open(settings, &input, resolve)?);
+            let memory = session.open(settings, &input, |input| resolve(input, given))?;
+            if !memories.iter().any(|known| known.is_same(&memory)) {
+                memories.push(memory);
+                places.push(place);
+            }
         }
         check_scope(&input, &session)?;
         Ok(Self {
@@ -60,6 +71,7 @@ impl Setup {
             instructions: instructions(&input.instructions, &memories),
             definitions: tool_definitions(&memories, &input.tools)?,
             memories,
+            places,
             input,
         })
     }
@@ -73,11 +85,11 @@ impl Setup {
 
 /// The input, if it can be used; else what is wrong with it.
 fn checked(input: Argument<AgentInput>) -> Result<AgentInput, String> {
-    let keys = input.check_keys();
+    let unknown = input.unknown_key().map(unknown_setting);
     let input = input.decoded().map_err(|error| error.to_string())?;
     if input.resumed.is_none() {
         // What another run handed over may come from a newer worker, which knows more keys.
-        keys.map_err(|error| error.to_string())?;
+        unknown.map_or(Ok(()), Err)?;
         check_size(&input)?;
     }
     check_bounds(&input)?;
@@ -104,8 +116,7 @@ fn check_bounds(input: &AgentInput) -> Result<(), String> {
                 .to_owned(),
         );
     };
-    let one_queue =
-        |memory: &crate::MemorySettings| memory.activities.queue == first.activities.queue;
+    let one_queue = |memory: &MemorySettings| memory.activities.queue == first.activities.queue;
     if !input.memories.iter().all(one_queue) {
         return Err(
             "the memories name different task queues; model requests resolve the blocks of all, so \
@@ -147,8 +158,8 @@ fn check_scope(input: &AgentInput, session: &Session) -> Result<(), AgentFailure
     match &input.resumed {
         Some(resumed) if resumed.scope_hash != session.scope_hash() => Err(AgentFailure::new(
             FailureType::ScopeChanged,
-            "the namespace resolver answers differently than in the run before; \
-             a conversation can't move to another scope",
+            "the memories are others than in the run before (their stores, namespaces, agent names or \
+             ids); a conversation can't move to another scope",
         )),
         _ => Ok(()),
     }

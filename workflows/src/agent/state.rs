@@ -6,7 +6,12 @@ use notekeeper_contract::{Argument, ChatMessage};
 use serde::{Deserialize, Serialize};
 use temporalio_workflow::WorkflowContextView;
 
-use super::{AgentFailure, AgentInput, answered::Answered, setup::Setup, transcript::Transcript};
+use super::{
+    AgentFailure, AgentInput,
+    answered::Answered,
+    setup::{Resolver, Setup},
+    transcript::Transcript,
+};
 use crate::Session;
 
 /// A workflow type that is an agent: it holds an [`Agent`] and gives it out.
@@ -89,7 +94,7 @@ impl Agent {
     pub fn new(
         _view: &WorkflowContextView,
         input: Argument<AgentInput>,
-        resolve: fn(&AgentInput) -> String,
+        resolve: Resolver,
     ) -> Self {
         let mut setup = Setup::new(input, resolve);
         let resumed = setup
@@ -108,12 +113,24 @@ impl Agent {
             recorded_bytes: 0,
         };
         if let Some(resumed) = resumed {
-            agent.transcript = Transcript::resume(resumed.transcript);
+            agent.transcript = Transcript::resume(agent.without_blocks(resumed.transcript));
             agent.answered = Answered::resume(resumed.answered);
             agent.turns = resumed.turns;
             agent.skipped_snapshots = resumed.skipped_snapshots;
         }
         agent
+    }
+
+    /// A conversation without the blocks that an earlier run left in it of this run's memories, whether
+    /// they are shown now or not. Blocks of other memories stay.
+    fn without_blocks(&self, mut messages: Vec<ChatMessage>) -> Vec<ChatMessage> {
+        let memories = self.setup.iter().flat_map(|setup| &setup.memories);
+        let hashes: Vec<String> = memories.map(|memory| memory.scope().hash()).collect();
+        let hashes: Vec<&str> = hashes.iter().map(String::as_str).collect();
+        for message in &mut messages {
+            message.remove_memories(&hashes);
+        }
+        messages
     }
 
     /// Asks the conversation to close once the messages taken are answered.

@@ -54,9 +54,7 @@ mod tests {
     use super::*;
 
     fn user(text: &str) -> ChatMessage {
-        ChatMessage::User {
-            content: text.to_owned(),
-        }
+        ChatMessage::user(text)
     }
 
     #[test]

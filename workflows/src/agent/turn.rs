@@ -39,12 +39,7 @@ pub(super) async fn take_turn<W: AgentHost>(
         setup.map(Rc::clone).map_err(AgentFailure::again)
     })?;
     let start = ctx.state(|host| host.agent().transcript.messages().len());
-    push(
-        ctx,
-        ChatMessage::User {
-            content: text.to_owned(),
-        },
-    );
+    push(ctx, ChatMessage::user(text));
     let mut turn = Turn {
         ctx,
         setup,
@@ -140,7 +135,7 @@ impl<W: AgentHost> Turn<'_, W> {
     }
 
     /// The block of a snapshot, if it has one; a skip is noted.
-    fn take_in(&mut self, memory: usize, snapshot: Snapshot) -> Option<MemoryBlock> {
+    fn take_in(&mut self, index: usize, snapshot: Snapshot) -> Option<MemoryBlock> {
         match snapshot {
             Snapshot::Block(block) => Some(block),
             Snapshot::Empty => None,
@@ -148,7 +143,7 @@ impl<W: AgentHost> Turn<'_, W> {
                 let request = self.reply.requests;
                 self.reply.skipped.push(MemorySkip {
                     request,
-                    memory,
+                    memory: self.setup.places[index],
                     error_type,
                 });
                 self.ctx

@@ -46,7 +46,8 @@ impl Memory {
         async move { Ok(loads.await?.pop().unwrap_or(Snapshot::Empty)) }
     }
 
-    fn request(&self) -> SnapshotRequest {
+    /// What `load_snapshot` is asked for this memory: for callers who schedule the activity themselves.
+    pub fn snapshot_request(&self) -> SnapshotRequest {
         let settings = self.settings();
         SnapshotRequest {
             store: settings.store.clone(),
@@ -68,6 +69,15 @@ impl Memory {
                 searcher: settings.tool_name(domain::SEARCH_MEMORY),
                 location: None,
             },
+        }
+    }
+
+    /// Longest time of a load with all retries, in milliseconds.
+    fn snapshot_patience_ms(&self) -> u64 {
+        let activities = &self.settings().activities;
+        match self.settings().injection_errors {
+            crate::InjectionErrors::Ignore => activities.snapshot_give_up_ms,
+            crate::InjectionErrors::Raise => activities.schedule_to_close_ms,
         }
     }
 
@@ -130,35 +140,35 @@ impl Memory {
     }
 }
 
-/// Loads the blocks of several memories, in their order: one activity for each store and way of
-/// running, all at once.
+/// Loads the blocks of several memories, in their order: one activity for each store and queue, all at
+/// once.
 pub(crate) fn load_snapshots<'c, W>(
     memories: &'c [Memory],
     ctx: &'c WorkflowContext<W>,
 ) -> impl Future<Output = Result<Vec<Snapshot>, CallFailure>> + 'c {
-    let mut groups: Vec<(CallOptions, Vec<usize>)> = Vec::new();
-    let mut heads: Vec<&Memory> = Vec::new();
+    let mut groups: Vec<Vec<usize>> = Vec::new();
     for (index, memory) in memories.iter().enumerate() {
         if !memory.settings().inject_memory {
             continue;
         }
-        match heads.iter().position(|head| shares_activity(head, memory)) {
-            Some(group) => groups[group].1.push(index),
-            None => {
-                heads.push(memory);
-                groups.push((options(memory), vec![index]));
-            }
+        match groups
+            .iter_mut()
+            .find(|group| shares_activity(&memories[group[0]], memory))
+        {
+            Some(group) => group.push(index),
+            None => groups.push(vec![index]),
         }
     }
     let calls: Vec<_> = groups
         .into_iter()
-        .map(|(options, members)| {
-            let requests = members
+        .map(|members| {
+            let group: Vec<&Memory> = members.iter().map(|&index| &memories[index]).collect();
+            let requests = group
                 .iter()
-                .map(|&index| memories[index].request())
+                .map(|memory| memory.snapshot_request())
                 .collect();
             let input = LoadSnapshotInput { memories: requests };
-            let call = call(ctx, LoadSnapshot, input, options);
+            let call = call(ctx, LoadSnapshot, input, options(&group));
             async move { (members, call.await) }
         })
         .collect();
@@ -177,20 +187,22 @@ pub(crate) fn load_snapshots<'c, W>(
 
 fn shares_activity(one: &Memory, other: &Memory) -> bool {
     let (one, other) = (one.settings(), other.settings());
-    one.store == other.store
-        && one.activities == other.activities
-        && one.injection_errors == other.injection_errors
+    one.store == other.store && one.activities.queue == other.activities.queue
 }
 
-fn options(memory: &Memory) -> CallOptions {
-    let activities = &memory.settings().activities;
-    let id = memory.inner.session.next_activity_id();
-    match memory.settings().injection_errors {
-        crate::InjectionErrors::Ignore => {
-            activities.options_within(id, activities.snapshot_give_up_ms)
-        }
-        crate::InjectionErrors::Raise => activities.options(id),
-    }
+/// Each memory waits as long as its settings say; together they wait as long as the most patient. Where
+/// a failure is ignored by one and raised by another the request can't go out before either is known.
+fn options(group: &[&Memory]) -> CallOptions {
+    let longest = |time: fn(&Memory) -> u64| {
+        let times = group.iter().map(|memory| time(memory));
+        times.max().unwrap_or_default()
+    };
+    let activities = crate::ActivitySettings {
+        start_to_close_ms: longest(|memory| memory.settings().activities.start_to_close_ms),
+        ..group[0].settings().activities.clone()
+    };
+    let id = group[0].inner.session.next_activity_id();
+    activities.options_within(id, longest(Memory::snapshot_patience_ms))
 }
 
 async fn settle_group<W>(

@@ -28,7 +28,8 @@ pub struct CallModelInput {
     /// Trusted instructions: the application's, then the guidance of the memories.
     #[serde(default)]
     pub instructions: String,
-    /// The conversation so far, without memory blocks.
+    /// The conversation so far. Blocks of these memories that earlier requests left in it are taken
+    /// out.
     pub messages: Vec<ChatMessage>,
     /// Memory blocks for this request only, placed beside the latest user prompt.
     #[serde(default)]
@@ -49,6 +50,12 @@ pub enum MemoryBlock {
         scope: ScopeRef,
         /// The text.
         text: String,
+    },
+    /// Nothing: this memory has nothing to show now. What earlier requests left of it in the
+    /// conversation is taken out all the same.
+    Absent {
+        /// Whose memory it is.
+        scope: ScopeRef,
     },
     /// A text that `load_snapshot` kept.
     Reference {

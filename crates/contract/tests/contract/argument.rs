@@ -309,14 +309,14 @@ fn unknown_keys_are_passed_over_unless_one_asks_and_told_only_where_they_look_li
     );
     assert_eq!(
         asked(json!({"scope": {"agent_name": "main"}, "content": SECRET, "fille": SECRET})),
-        Err("`fille` is no known field; correct or remove it".to_owned())
+        Err("`fille` is no known field; did you mean `file`?".to_owned())
     );
     let odd = asked(
         json!({"scope": {"agent_name": "main"}, "content": "x", "hunter2 is my password": 1}),
     );
     assert_eq!(
         odd,
-        Err("a key is no known field; correct or remove it".to_owned())
+        Err("a key is no known field; did you mean `operation`?".to_owned())
     );
 }
 
@@ -325,7 +325,7 @@ fn a_misspelt_namespace_is_refused_and_never_taken_for_none() {
     let misspelt = plain(&json!({"scope": {"namespce": SECRET}, "content": SECRET}).to_string());
     assert_eq!(
         complaint::<WriteMemoryInput>(vec![misspelt]),
-        "at `scope`: expected `namespace` or `agent_name`"
+        "at `scope`: expected `namespace` or `agent_name`; did you mean `namespace`?"
     );
 }
 
@@ -334,7 +334,10 @@ fn an_unknown_key_of_a_scope_may_be_a_namespace_and_is_not_told() {
     for key in [SECRET, "customers/hunter2", "hunter2.a[0].b", ".hunter2."] {
         let scope = json!({ key: "main" });
         let written = complaint::<WriteMemoryInput>(write(|w| w["scope"] = scope.clone()));
-        assert_eq!(written, "at `scope`: expected `namespace` or `agent_name`");
+        assert_eq!(
+            written,
+            "at `scope`: expected `namespace` or `agent_name`; did you mean `namespace`?"
+        );
         let second = json!({"memories": [{"scope": {"agent_name": "main"}}, {"scope": scope}]});
         let loaded = complaint::<LoadSnapshotInput>(vec![plain(&second.to_string())]);
         assert_eq!(

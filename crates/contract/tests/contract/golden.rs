@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, fmt::Debug};
 
 use notekeeper_contract::{
-    CallModelInput, CallModelOutput, ChatMessage, ChatToolCall, ChatToolDefinition,
+    CallModelInput, CallModelOutput, ChatMemory, ChatMessage, ChatToolCall, ChatToolDefinition,
     DeleteMemoryInput, DeletedMemory, Delivery, ListMemoryInput, ListedMemory, LoadSnapshotInput,
     LoadSnapshotOutput, MemoryBlock, MemoryContent, MemoryFile, MemoryMatch, MemoryMatches,
     MetadataSource, OperationRef, Outcome, ReadMemoryInput, Refused, RenderOptions, ScopeRef,
@@ -275,9 +275,7 @@ fn call_model() {
         model: "large".to_owned(),
         instructions: "Be kind.".to_owned(),
         messages: vec![
-            ChatMessage::User {
-                content: "Tea?".to_owned(),
-            },
+            ChatMessage::user("Tea?"),
             ChatMessage::Assistant {
                 content: String::new(),
                 tool_calls: vec![call()],
@@ -322,6 +320,25 @@ fn call_model() {
             tool_calls: vec![call()],
         },
     );
+}
+
+#[test]
+fn call_model_with_what_earlier_requests_left() {
+    let left = |scope_hash: &str| ChatMemory {
+        scope_hash: scope_hash.to_owned(),
+        text: "<memory>\n- tea: black\n</memory>".to_owned(),
+    };
+    let input = CallModelInput {
+        model: "large".to_owned(),
+        instructions: String::new(),
+        messages: vec![ChatMessage::User {
+            content: "Tea?".to_owned(),
+            memories: vec![left("0d6e4079e36703eb"), left("")],
+        }],
+        memories: vec![MemoryBlock::Absent { scope: scope() }],
+        tools: Vec::new(),
+    };
+    golden("call_model_input_left_blocks", &input);
 }
 
 #[test]

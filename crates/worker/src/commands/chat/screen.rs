@@ -69,7 +69,7 @@ impl Screen {
         };
         for message in &messages[start..] {
             match message {
-                ChatMessage::User { content } => {
+                ChatMessage::User { content, .. } => {
                     self.remark(&format!("> {}", short(content, MESSAGE_CHARS_MAX)))
                 }
                 ChatMessage::Assistant { content, .. } if !content.is_empty() => {
