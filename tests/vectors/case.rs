@@ -177,6 +177,11 @@ impl<'a> Fields<'a> {
         self.map.get(key)
     }
 
+    /// The names of the fields.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &'a str> {
+        self.map.keys().map(String::as_str)
+    }
+
     /// A field that isn't null, if it is there.
     pub(crate) fn get_set(&self, key: &str) -> Option<&'a Value> {
         self.get(key).filter(|value| !value.is_null())

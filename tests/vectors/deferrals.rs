@@ -16,32 +16,14 @@ pub(crate) struct Deferral {
 const WHOLE_NOTEBOOK: &str = "The notebook in full";
 
 /// The list. The first entry that applies counts.
-pub(crate) static DEFERRALS: [Deferral; 4] = [
+pub(crate) static DEFERRALS: [Deferral; 1] = [
     Deferral {
         feature: "file store",
         issue: WHOLE_NOTEBOOK,
         applies: |case| {
-            case.topic == "file_store" || names_store(case, "file", &["version_hash", RACES])
+            case.topic == "file_store"
+                || names_store(case, "file", &["version_hash", RACES])
         },
-    },
-    Deferral {
-        feature: "several memories",
-        issue: WHOLE_NOTEBOOK,
-        applies: |case| match case.topic.as_str() {
-            "configuration" => case.given["kind"] == "combine",
-            "message_placement" => case.given.get("memories").is_some(),
-            _ => false,
-        },
-    },
-    Deferral {
-        feature: "configuration",
-        issue: WHOLE_NOTEBOOK,
-        applies: |case| case.topic == "configuration",
-    },
-    Deferral {
-        feature: "message placement (full)",
-        issue: WHOLE_NOTEBOOK,
-        applies: |case| case.topic == "message_placement",
     },
 ];
 

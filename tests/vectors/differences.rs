@@ -278,6 +278,19 @@ pub(crate) const RULES: &[Rule] = &[
         change: Change::Answer(answers::blank_notebook),
     },
     Rule {
+        name: "two memories on one scope of one store are an error at construction",
+        reason: "each would take out the other's block, and a note changed through one would change \
+                 under the other",
+        elsewhere: true,
+        change: Change::Answer(answers::shared_scope),
+    },
+    Rule {
+        name: "tool names that clash are an error at construction",
+        reason: "an agent that can't make a single request shouldn't begin a conversation",
+        elsewhere: true,
+        change: Change::Answer(answers::clashing_tools),
+    },
+    Rule {
         name: "only notes that could be listed count as more files",
         reason: "nested scopes and other files neither starve a listing nor make it look cut",
         elsewhere: true,

@@ -91,6 +91,8 @@ topics! {
     version_hash
     telemetry
     metadata
+    configuration
+    message_placement
 }
 
 /// A store that has no search of its own answers from names and bounded reads, and the same.

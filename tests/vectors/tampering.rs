@@ -196,12 +196,12 @@ fn an_unknown_key_is_not_understood_wherever_it_stands() {
 /// Paths of the objects in `given` that have a fixed set of keys.
 fn objects(given: &Value) -> Vec<Vec<String>> {
     let mut places = vec![Vec::new()];
-    for key in ["config", "limits"] {
+    for key in ["config", "limits", "first", "second"] {
         if given.get(key).is_some_and(Value::is_object) {
             places.push(vec![key.to_owned()]);
         }
     }
-    for key in ["steps", "calls"] {
+    for key in ["steps", "calls", "memories", "then", "script"] {
         if given.get(key).is_some() {
             places.push(vec![key.to_owned(), "0".to_owned()]);
         }

@@ -2,9 +2,11 @@
 
 mod blocks;
 mod concurrency;
+pub(crate) mod configuration;
 mod identity;
 mod metadata;
 mod names;
+mod placement;
 mod reads;
 mod schema;
 pub(crate) mod script;
@@ -22,7 +24,7 @@ use crate::{
 };
 
 /// Topics that run. Cases of these that wait for a feature are in the list of deferrals.
-pub(crate) const TOPICS: [&str; 18] = [
+pub(crate) const TOPICS: [&str; 20] = [
     "namespace_validation",
     "path_validation",
     "scope_hash",
@@ -41,6 +43,8 @@ pub(crate) const TOPICS: [&str; 18] = [
     "version_hash",
     "telemetry",
     "metadata",
+    "configuration",
+    "message_placement",
 ];
 
 /// Runs a case on an empty store.
@@ -64,6 +68,8 @@ pub(crate) async fn run(case: &Case, kind: StoreKind, bench: &Bench) -> Answer {
         "render_snapshot" => blocks::render(case, bench).await,
         "tool_schema" => schema::tool(case, bench).await,
         "telemetry" => telemetry::run(case, bench).await,
+        "configuration" => configuration::configuration(case),
+        "message_placement" => placement::placement(case, bench).await,
         topic => Err(Stop::NotUnderstood(format!(
             "the topic `{topic}` has no runner"
         ))),

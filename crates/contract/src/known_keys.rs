@@ -51,13 +51,16 @@ impl fmt::Display for UnknownKey {
                 .path
                 .bytes()
                 .all(|b| b.is_ascii_alphanumeric() || b"_-.[]".contains(&b));
-        match looks_like_a_name {
-            true => write!(f, "`{}` is no known field", self.path)?,
-            false => f.write_str("a key is no known field")?,
-        }
-        match self.nearest {
-            Some(nearest) => write!(f, "; did you mean `{nearest}`?"),
-            None => f.write_str("; correct or remove it"),
+        match self.nearest.filter(|_| looks_like_a_name) {
+            Some(nearest) => write!(
+                f,
+                "`{}` is no known field; did you mean `{nearest}`?",
+                self.path
+            ),
+            None if looks_like_a_name => {
+                write!(f, "`{}` is no known field; correct or remove it", self.path)
+            }
+            None => f.write_str("a key is no known field; correct or remove it"),
         }
     }
 }
@@ -269,7 +272,7 @@ mod tests {
     }
 
     #[derive(Debug, Default, Deserialize)]
-    struct Wrapped(Inner);
+    struct Wrapped(#[expect(dead_code, reason = "what it holds is read and not looked at")] Inner);
 
     #[derive(Debug, Default, Deserialize)]
     #[serde(default)]
@@ -308,7 +311,7 @@ mod tests {
     fn a_key_that_may_be_content_is_not_quoted() {
         told(
             json!({"a secret thing": 1}),
-            "a key is no known field; did you mean `named`?",
+            "a key is no known field; correct or remove it",
         );
     }
 

@@ -1,5 +1,9 @@
 //! What was probably meant by a name that nobody knows.
 
+/// Least likeness of two names, from 0 to 1, at which one is offered for the other where all known
+/// ones are listed anyway.
+const LIKENESS_MIN: f64 = 0.7;
+
 /// The known name that is most like `unknown`; `None` where none is known.
 ///
 /// ```
@@ -34,12 +38,14 @@ pub fn with_nearest(message: &str) -> String {
     }
 }
 
-/// The key that was probably meant where serde's message is on an unknown one.
+/// The key that was probably meant where serde's message, which lists the known ones, is on an unknown
+/// one; `None` where none is much like it.
 pub fn meant(message: &str) -> Option<&str> {
     let rest = message.strip_prefix("unknown field `")?;
     // What was found may hold anything; what was expected are names of ours, at the end.
     let (unknown, expected) = rest.rsplit_once("`, expected ")?;
     nearest(unknown, expected.split('`').skip(1).step_by(2))
+        .filter(|meant| strsim::jaro_winkler(unknown, meant) >= LIKENESS_MIN)
 }
 
 #[cfg(test)]
@@ -94,7 +100,14 @@ mod tests {
         ] {
             assert_eq!(with_nearest(message), message);
         }
-        let odd = "unknown field `a`, expected `b`, expected one of `key`, `kind`";
+        let odd = "unknown field `kex`, expected `b`, expected one of `kez`, `kind`";
+        assert_eq!(meant(odd), None);
+        let odd = "unknown field `keys`, expected `kez`, expected one of `key`, `kind`";
         assert_eq!(meant(odd), Some("key"));
+    }
+
+    #[test]
+    fn of_listed_names_none_is_offered_that_is_nothing_like_it() {
+        assert_eq!(meant("unknown field `x1`, expected `key` or `kind`"), None);
     }
 }

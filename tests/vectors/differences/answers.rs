@@ -399,3 +399,51 @@ pub(super) fn files_of_the_scope(case: &Case, _: StoreKind, answer: &Value) -> O
     }
     Some(ours)
 }
+
+/// What tells two memories of one agent apart, beside their ids.
+struct Memory<'a> {
+    id: &'a str,
+    prefix: &'a str,
+    scope: (&'a str, &'a str),
+    is_elsewhere: bool,
+}
+
+/// The memories of an agent that has several.
+fn memories(case: &Case) -> Vec<Memory<'_>> {
+    let given = &case.given;
+    let several: Vec<&Value> = match case.topic.as_str() {
+        "configuration" if given["kind"] == "combine" => vec![&given["first"], &given["second"]],
+        "message_placement" => given["memories"].as_array().into_iter().flatten().collect(),
+        _ => Vec::new(),
+    };
+    let memories = several.into_iter().enumerate().map(|(index, memory)| {
+        let text = |key: &str, default: &'static str| memory[key].as_str().unwrap_or(default);
+        Memory {
+            id: text("id", "memory"),
+            prefix: text("prefix", ""),
+            scope: (text("namespace", ""), text("agent_name", "main")),
+            is_elsewhere: index > 0 && given["same_store"] == false,
+        }
+    });
+    memories.collect()
+}
+
+/// Whether two memories under different ids stand in each other's way like this.
+fn clash(case: &Case, clashes: fn(&Memory<'_>, &Memory<'_>) -> bool) -> Option<Value> {
+    let memories = memories(case);
+    let clash = memories.iter().enumerate().any(|(index, one)| {
+        let mut others = memories[..index].iter();
+        others.any(|other| one.id != other.id && clashes(one, other))
+    });
+    clash.then(|| error("configuration"))
+}
+
+pub(super) fn shared_scope(case: &Case, _: StoreKind, _: &Value) -> Option<Value> {
+    clash(case, |one, other| {
+        one.scope == other.scope && one.is_elsewhere == other.is_elsewhere
+    })
+}
+
+pub(super) fn clashing_tools(case: &Case, _: StoreKind, _: &Value) -> Option<Value> {
+    clash(case, |one, other| one.prefix == other.prefix)
+}

@@ -316,7 +316,7 @@ fn unknown_keys_are_passed_over_unless_one_asks_and_told_only_where_they_look_li
     );
     assert_eq!(
         odd,
-        Err("a key is no known field; did you mean `operation`?".to_owned())
+        Err("a key is no known field; correct or remove it".to_owned())
     );
 }
 
@@ -334,10 +334,7 @@ fn an_unknown_key_of_a_scope_may_be_a_namespace_and_is_not_told() {
     for key in [SECRET, "customers/hunter2", "hunter2.a[0].b", ".hunter2."] {
         let scope = json!({ key: "main" });
         let written = complaint::<WriteMemoryInput>(write(|w| w["scope"] = scope.clone()));
-        assert_eq!(
-            written,
-            "at `scope`: expected `namespace` or `agent_name`; did you mean `namespace`?"
-        );
+        assert_eq!(written, "at `scope`: expected `namespace` or `agent_name`");
         let second = json!({"memories": [{"scope": {"agent_name": "main"}}, {"scope": scope}]});
         let loaded = complaint::<LoadSnapshotInput>(vec![plain(&second.to_string())]);
         assert_eq!(

@@ -1,6 +1,7 @@
 //! Reading the file's text without quoting it: it may hold passwords.
 
 use anyhow::anyhow;
+use notekeeper_domain::with_nearest;
 
 use super::File;
 
@@ -27,7 +28,7 @@ pub(super) fn unusable(text: &str, key: Option<&str>, error: &toml::de::Error) -
         message if message.contains("://") || message.contains('@') => {
             "a URL, or what looks like a part of one, stands where none is expected"
         }
-        message => message,
+        message => &with_nearest(message),
     };
     let place: Vec<String> = line.into_iter().chain(key).collect();
     match place.as_slice() {
@@ -76,5 +77,28 @@ mod tests {
             misspelt.starts_with("line 2, `temporal.adress`: unknown field `adress`"),
             "{misspelt}"
         );
+    }
+
+    #[test]
+    fn an_unknown_key_is_told_with_the_known_one_that_was_meant() {
+        for (toml, meant) in [
+            ("[temporal]\nadress = 'x'", "address"),
+            ("[worker]\nactivity_slot = 1", "activity_slots"),
+            ("[store.default]\nkind = 'in_memory'", "stores"),
+            ("[stores.default]\nkind = 'sqlite'\npaths = 'a'", "path"),
+            ("[stores.default]\nkind = 'postgres'\nshema = 'a'", "schema"),
+            (
+                "[models.default]\nkind = 'openai'\nbase_ur = 'a'",
+                "base_url",
+            ),
+        ] {
+            let said = refused(toml);
+            assert!(
+                said.ends_with(&format!("did you mean `{meant}`?")),
+                "{said}"
+            );
+        }
+        let memory = refused("[stores.default]\nkind = 'in_memory'\npath = 'a'");
+        assert!(memory.contains("unknown field `path`"), "{memory}");
     }
 }

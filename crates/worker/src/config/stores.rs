@@ -1,6 +1,9 @@
 //! Stores, by name and kind.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context as _, bail};
 use notekeeper_contract::DEFAULT_STORE;
@@ -34,8 +37,9 @@ pub(crate) enum StoreSection {
         /// The directory. Only the configuration file names one: who starts a workflow can't.
         directory: PathBuf,
     },
-    /// Notes in this process's memory: for trying things out.
-    InMemory,
+    /// Notes in this process's memory: for trying things out. Braces, because serde passes over
+    /// unknown keys of a variant without any.
+    InMemory {},
 }
 
 impl StoreSection {
@@ -45,7 +49,7 @@ impl StoreSection {
             Self::Postgres { .. } => "postgres",
             Self::Sqlite { .. } => "sqlite",
             Self::File { .. } => "file",
-            Self::InMemory => "in_memory",
+            Self::InMemory {} => "in_memory",
         }
     }
 }
@@ -151,12 +155,13 @@ fn check_not_ignored(
 
 fn store(name: &str, section: StoreSection, args: &DatabaseArgs) -> anyhow::Result<StoreConfig> {
     match section {
-        StoreSection::InMemory => Ok(StoreConfig::InMemory),
+        StoreSection::InMemory {} => Ok(StoreConfig::InMemory),
         StoreSection::File { directory } => Ok(StoreConfig::File(FileOptions::new(directory))),
         StoreSection::Sqlite { path } => {
             let path = args.sqlite.clone().or(path).with_context(|| {
                 format!("store `{name}` has no `path`; add it, or for `default` give --sqlite FILE")
             })?;
+            check_sqlite_path(name, &path)?;
             Ok(StoreConfig::Sqlite(SqliteOptions::new(path)))
         }
         StoreSection::Postgres {
@@ -177,6 +182,17 @@ fn store(name: &str, section: StoreSection, args: &DatabaseArgs) -> anyhow::Resu
             Ok(StoreConfig::Postgres(options))
         }
     }
+}
+
+/// SQLite itself takes these for databases that end with their connection.
+fn check_sqlite_path(name: &str, path: &Path) -> anyhow::Result<()> {
+    if path.as_os_str().is_empty() || path == Path::new(":memory:") {
+        bail!(
+            "`path` of the store `{name}` names no file; name one, or use kind = \"in_memory\" for notes \
+             that end with the process"
+        );
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -276,6 +292,17 @@ mod tests {
         let nowhere = "[stores.default]\nkind = 'sqlite'";
         let said = stores(nowhere, &DatabaseArgs::default()).expect_err("no path");
         assert!(said.to_string().contains("--sqlite FILE"), "{said}");
+    }
+
+    #[test]
+    fn a_path_that_names_no_file_is_an_error_wherever_it_is_given() {
+        for path in ["", ":memory:"] {
+            let toml = format!("[stores.default]\nkind = 'sqlite'\npath = '{path}'");
+            for (toml, args) in [(toml.as_str(), DatabaseArgs::default()), ("", file(path))] {
+                let said = stores(toml, &args).expect_err("no file").to_string();
+                assert!(said.contains("`default` names no file"), "{said}");
+            }
+        }
     }
 
     #[test]
