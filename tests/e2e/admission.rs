@@ -64,16 +64,35 @@ fn invalid_inputs() -> Vec<(Vec<Payload>, &'static str)> {
         (json(json!([1])), "workflow input"),
         (
             json(json!({"namespaces": "acme"})),
-            "`namespaces` is no known field",
+            "`namespaces` is no known field; did you mean `namespace`?",
         ),
         (
             json(json!({"memories": [{"heding": "x"}]})),
-            "`memories.0.heding`",
+            "`memories[0].heding` is no known field; did you mean `heading`?",
+        ),
+        (
+            json(json!({"memories": [{}, {"backend": "file", "directory": "/etc"}]})),
+            "`directory` belongs in the worker's configuration",
         ),
         (json(json!({"namespace": 7})), "`namespace`"),
         (json(json!({"memories": []})), "`memories`"),
         (json(json!({"memories": [memory]})), "`max_tokens`"),
-        (json(json!({"memories": [{}, {}]})), "two memories"),
+        (
+            json(json!({"memories": [{}, {"max_tokens": 7}]})),
+            "two memories have the id `memory` and differ in `max_tokens`",
+        ),
+        (
+            json(json!({"memories": [{}, {"namespace": "org"}]})),
+            "two memories have the id `memory` and differ in `namespace`",
+        ),
+        (
+            json(json!({"memories": [{}, {"id": "org", "prefix": "org"}]})),
+            "the memories `memory` and `org` share one scope of one store",
+        ),
+        (
+            json(json!({"memories": [{}, {"id": "org", "agent_name": "org"}]})),
+            "the memories `memory` and `org` both have the tool `write_memory`",
+        ),
         (json(requests), "max_requests_per_message"),
         (json(json!({"tools": [tool]})), "two tools"),
     ]
@@ -89,8 +108,7 @@ fn inputs_that_temporal_refuses() -> Vec<(Vec<Payload>, &'static str)> {
         json(json!({"tools": [tool]}))
     };
     let memory = |activities: Value| json(json!({"memories": [{"activities": activities}]}));
-    let two_queues =
-        json!([{}, {"agent_name": "b", "prefix": "b", "activities": {"queue": "workflow"}}]);
+    let two_queues = json!([{}, {"id": "b", "agent_name": "b", "prefix": "b", "activities": {"queue": "workflow"}}]);
     vec![
         (tool(json!({"activity": ""})), "`activity`"),
         (tool(json!({"activity": "a".repeat(201)})), "`activity`"),

@@ -97,6 +97,7 @@ async fn every_memory_activity_is_local_and_nothing_else_is() {
 /// A memory on a store of its own, with nothing in its instructions.
 fn memory_on(store: &str) -> MemorySettings {
     let mut settings = MemorySettings {
+        id: store.to_owned(),
         store: store.to_owned(),
         prefix: store.to_owned(),
         guidance: Some(String::new()),

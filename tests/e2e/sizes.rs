@@ -4,16 +4,27 @@ use notekeeper_contract::Delivery;
 use notekeeper_workflows::{MemorySettings, SendMessage};
 use serde_json::json;
 
-use crate::support::{Bed, Worker, failure_type, say, send, state, transcript};
+use crate::support::{Bed, Worker, WorkerOptions, failure_type, say, send, state, transcript};
 
 #[tokio::test]
 async fn a_model_request_over_the_bound_fails_its_message_and_no_task() {
     let bed = Bed::new().await;
     let script = json!([{"prompt_contains": "hello", "responses": [{"text": "fine"}]}]);
-    let _worker = Worker::serving(&bed, &script).await;
+    // The same notes once more, under another name: memories on one store share a load.
+    let config = bed.config(&format!(
+        "[stores.again]\nkind = 'postgres'\nurl = '{}'\nschema = '{}'",
+        bed.database_url, bed.schema
+    ));
+    let options = WorkerOptions {
+        script: Some(bed.script(&script)),
+        environment: vec![("NOTEKEEPER_CONFIG", config)],
+        ..WorkerOptions::default()
+    };
+    let _worker = Worker::start(&bed, options).await;
     let mut input = bed.input("acme");
     // Each block fits the result of its own load; the request that holds both doesn't.
     let memory = |agent_name: &str, prefix: &str| MemorySettings {
+        id: agent_name.to_owned(),
         agent_name: agent_name.to_owned(),
         prefix: prefix.to_owned(),
         delivery: Some(Delivery::Inline),
@@ -23,8 +34,7 @@ async fn a_model_request_over_the_bound_fails_its_message_and_no_task() {
         ..MemorySettings::default()
     };
     let mut apart = memory("b", "b");
-    // Memories that give up at other times are loaded by activities of their own.
-    apart.activities.snapshot_give_up_ms += 1;
+    apart.store = "again".to_owned();
     input.memories = vec![memory("a", "a"), apart];
     let line = "x".repeat(900_000);
     bed.put("acme/a", "MEMORY.md", &line).await;

@@ -178,6 +178,7 @@ async fn several_memories_come_with_one_load_and_are_written_by_their_own_tools(
     bed.put("acme/mine", "MEMORY.md", "- mine\n").await;
     let mut input = bed.input("acme");
     let memory = |name: &str| MemorySettings {
+        id: name.to_owned(),
         agent_name: name.to_owned(),
         prefix: name.to_owned(),
         ..input.memories[0].clone()
