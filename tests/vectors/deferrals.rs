@@ -16,16 +16,13 @@ pub(crate) struct Deferral {
 const WHOLE_NOTEBOOK: &str = "The notebook in full";
 
 /// The list. The first entry that applies counts.
-pub(crate) static DEFERRALS: [Deferral; 1] = [
-    Deferral {
-        feature: "file store",
-        issue: WHOLE_NOTEBOOK,
-        applies: |case| {
-            case.topic == "file_store"
-                || names_store(case, "file", &["version_hash", RACES])
-        },
+pub(crate) static DEFERRALS: [Deferral; 1] = [Deferral {
+    feature: "file store",
+    issue: WHOLE_NOTEBOOK,
+    applies: |case| {
+        case.topic == "file_store" || names_store(case, "file", &["version_hash", RACES])
     },
-];
+}];
 
 const RACES: &str = "tool_replay_and_concurrency";
 

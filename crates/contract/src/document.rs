@@ -61,7 +61,7 @@ fn table(name: &str) -> Option<String> {
         "Scope" => fields::<ScopeRef>(Argument),
         "WriteMetadata" => tables::fields(
             &schema::<MetadataSource>(Argument),
-            order::of::<SourceJson>(),
+            crate::known_keys::fields_of::<SourceJson>(),
             Argument,
         ),
         "Operation" => fields::<OperationRef>(Argument),
