@@ -376,7 +376,7 @@ fn write_metadata_comes_from_one_source() {
     );
     assert_eq!(
         told(json!({"fixd": {"a": SECRET}})),
-        "at `write_metadata`: expected `fixed` or `resolver`"
+        "at `write_metadata`: expected `fixed` or `resolver`; did you mean `fixed`?"
     );
     assert_eq!(
         told(json!({SECRET: "ui"})),
