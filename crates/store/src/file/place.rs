@@ -46,11 +46,14 @@ pub(super) enum Missing {
     Make,
 }
 
-/// What becomes of a link at the end of the way.
+/// Which links are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Last {
-    Followed,
-    AsItIs,
+enum Links {
+    All,
+    /// Not the one at the end of the way, which is meant itself.
+    OnTheWay,
+    /// None: what is behind one isn't there.
+    None,
 }
 
 /// A walk from the root.
@@ -66,26 +69,21 @@ pub(super) struct Walk<'r> {
 type Entered = Vec<(OwnedFd, String)>;
 
 impl Walk<'_> {
-    /// The directory of a scope; `None` where there is none.
+    /// The directory of a scope; `None` where there is none. A link on the way counts as none:
+    /// linked directories are left out wherever many notes are looked at.
     pub(super) fn scope(&self, scope: &Scope) -> Result<Option<OwnedFd>, Fault> {
         check_scope(scope)?;
         // A name that nothing has ends the walk in the directory itself.
-        let place = self.walk(
-            &format!("{}/.", scope.as_str()),
-            Missing::Leave,
-            Last::AsItIs,
-        )?;
+        let way = format!("{}/.", scope.as_str());
+        let place = self.walk(&way, Missing::Leave, Links::None)?;
         Ok(place.map(|place| place.directory))
     }
 
     /// Path of the directory of a scope, with `/` at its end and without links; `None` where there is
     /// none.
     pub(super) fn scope_path(&self, scope: &Scope) -> Result<Option<String>, Fault> {
-        let place = self.walk(
-            &format!("{}/.", scope.as_str()),
-            Missing::Leave,
-            Last::AsItIs,
-        )?;
+        let way = format!("{}/.", scope.as_str());
+        let place = self.walk(&way, Missing::Leave, Links::All)?;
         Ok(place.map(|place| place.path))
     }
 
@@ -100,15 +98,15 @@ impl Walk<'_> {
         if is_reserved(name.as_str()) {
             return Err(OddNote::Reserved.into());
         }
-        self.walk(&scope.key(name), missing, Last::Followed)
+        self.walk(&scope.key(name), missing, Links::All)
     }
 
     /// What has a path: the file itself, or the link.
     pub(super) fn entry(&self, path: &str) -> Result<Option<Place>, Fault> {
-        self.walk(path, Missing::Leave, Last::AsItIs)
+        self.walk(path, Missing::Leave, Links::OnTheWay)
     }
 
-    fn walk(&self, path: &str, missing: Missing, at_end: Last) -> Result<Option<Place>, Fault> {
+    fn walk(&self, path: &str, missing: Missing, follow: Links) -> Result<Option<Place>, Fault> {
         let mut ahead: VecDeque<String> = path.split('/').map(str::to_owned).collect();
         let mut entered: Entered = Vec::new();
         let mut links = 0;
@@ -137,7 +135,7 @@ impl Walk<'_> {
             }
             let here = entered.last().map_or(&self.root.directory, |(fd, _)| fd);
             self.check_spelling(here, &segment, last)?;
-            let step = if last && at_end == Last::AsItIs {
+            let step = if last && follow == Links::OnTheWay {
                 Step::File
             } else if last {
                 enter_file(here, &segment)?
@@ -156,6 +154,7 @@ impl Walk<'_> {
                         path,
                     }));
                 }
+                Step::Link(_) if follow == Links::None => return Ok(None),
                 Step::Link(target) => {
                     links += 1;
                     if links > LINKS_MAX {

@@ -1,7 +1,10 @@
 //! Real processes: a test starts its own program again, to play another part of the same test.
 
 use std::{
-    os::unix::{fs::MetadataExt as _, process::CommandExt as _},
+    os::unix::{
+        fs::MetadataExt as _,
+        process::{CommandExt as _, ExitStatusExt as _},
+    },
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
@@ -39,6 +42,25 @@ pub(crate) fn heard_without_rights(test: &str, part: &Value, directory: &Path) -
         // Root may do everything, whatever the permissions are.
         command.uid(NOBODY).gid(NOBODY);
     }
+    heard(command)
+}
+
+/// Runs a part that can't make files larger than so many KiB, and returns what it says.
+pub(crate) fn heard_with_small_files(test: &str, part: &Value, kib_max: u32) -> String {
+    let inner = command(test, part);
+    let mut outer = Command::new("bash");
+    // Ignored, the signal is an error instead, as a full disk is.
+    outer.args(["-c", "trap '' XFSZ; ulimit -f \"$0\"; exec \"$@\""]);
+    outer.arg(kib_max.to_string());
+    outer.arg(std::env::current_exe().expect("this program"));
+    outer.args(inner.get_args());
+    for (name, value) in inner.get_envs() {
+        outer.env(name, value.expect("a part sets variables"));
+    }
+    heard(outer)
+}
+
+fn heard(mut command: Command) -> String {
     let output = command.output().expect("start this program again");
     let printed = String::from_utf8(output.stdout).expect("UTF-8");
     let said = printed.split_once(SAYS).map(|(_, said)| said);
@@ -82,6 +104,17 @@ impl Process {
         self.0.kill().expect("kill");
         self.0.wait().expect("wait");
         true
+    }
+
+    /// Waits until it ends, well or by SIGKILL; whether it was killed.
+    pub(crate) fn is_killed(mut self) -> bool {
+        until("the process ends", || {
+            self.0.try_wait().expect("wait").is_some()
+        });
+        let status = self.0.wait().expect("wait");
+        let killed = status.signal() == Some(9);
+        assert!(killed || status.success(), "{status}");
+        killed
     }
 
     /// Waits until it ends well.

@@ -46,7 +46,7 @@ async fn thousands_of_calls_at_once_each_take_effect_once_and_none_gives_up() {
     let rows = sqlx::query(ALL_RECEIPTS).fetch_all(&mut connection).await;
     let rows = rows.expect("receipts");
     assert_eq!(rows.len(), OPERATIONS);
-    let stored = rows.iter().map(|row| stored_receipt!(row)).collect();
+    let stored = rows.iter().map(|row| stored_receipt!(row, i64)).collect();
     let answers = std::mem::take(&mut *answers.lock().expect("never held over a panic"));
     check(&store, stored, answers, Told::Once).await;
 }

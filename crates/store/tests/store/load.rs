@@ -36,7 +36,7 @@ pub(crate) struct StoredReceipt {
     pub(crate) fingerprint: String,
     pub(crate) name: String,
     pub(crate) status: String,
-    pub(crate) version: Option<i64>,
+    pub(crate) version: Option<String>,
     pub(crate) existed: bool,
 }
 
@@ -44,15 +44,16 @@ pub(crate) struct StoredReceipt {
 pub(crate) const ALL_RECEIPTS: &str =
     "select id, fingerprint, name, status, version, existed from receipts";
 
-/// One row of [`ALL_RECEIPTS`].
+/// One row of [`ALL_RECEIPTS`]; versions are of the type that is given.
 macro_rules! stored_receipt {
-    ($row:expr) => {
+    ($row:expr, $version:ty) => {
         $crate::load::StoredReceipt {
             id: sqlx::Row::get($row, "id"),
             fingerprint: sqlx::Row::get($row, "fingerprint"),
             name: sqlx::Row::get($row, "name"),
             status: sqlx::Row::get($row, "status"),
-            version: sqlx::Row::get($row, "version"),
+            version: sqlx::Row::get::<Option<$version>, _>($row, "version")
+                .map(|version| version.to_string()),
             existed: sqlx::Row::get($row, "existed"),
         }
     };
@@ -189,7 +190,7 @@ pub(crate) async fn check(
     let mut applied = HashMap::new();
     for (id, answers) in by_id {
         let receipt = &stored[&id];
-        if let Some(version) = receipt.version {
+        if let Some(version) = &receipt.version {
             assert!(versions.insert(version), "version {version} was made twice");
         }
         let call = the_one_that_took_effect(receipt, &answers, told);
@@ -214,9 +215,8 @@ fn the_one_that_took_effect(
                 assert_eq!(call.file, receipt.name, "{answers:?}");
                 assert_eq!(answer.status.code(), receipt.status, "{answers:?}");
                 assert_eq!(answer.existed, receipt.existed, "{answers:?}");
-                let version = receipt.version.map(|version| version.to_string());
                 let answered = answer.version.as_ref().map(|version| version.as_str());
-                assert_eq!(answered, version.as_deref(), "{answers:?}");
+                assert_eq!(answered, receipt.version.as_deref(), "{answers:?}");
             }
             Err(MutationError::OperationConflict) => {
                 assert_ne!(call.fingerprint, receipt.fingerprint, "{answers:?}");
@@ -261,8 +261,8 @@ async fn notes_are_what_receipts_say(
         );
         let Some(note) = note else { continue };
         let last = note.operation_id.expect("every call has an operation");
-        let version = applied[&last].1.version.map(|version| version.to_string());
-        assert_eq!(version.as_deref(), Some(note.version.as_str()));
+        let version = applied[&last].1.version.as_deref();
+        assert_eq!(version, Some(note.version.as_str()));
         let lines: Vec<&str> = note.content.lines().collect();
         let distinct: HashSet<&str> = lines.iter().copied().collect();
         assert_eq!(distinct.len(), lines.len(), "{file} has a line twice");

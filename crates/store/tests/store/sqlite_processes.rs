@@ -74,7 +74,7 @@ async fn opened(path: &Path) -> SqliteStore {
     SqliteStore::open(&options).await.expect("open")
 }
 
-fn block_on<T>(work: impl Future<Output = T>) -> T {
+pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -84,7 +84,7 @@ fn block_on<T>(work: impl Future<Output = T>) -> T {
 }
 
 /// An answer as a line.
-fn written(answer: &Answer) -> String {
+pub(crate) fn written(answer: &Answer) -> String {
     match answer {
         Ok(receipt) => format!(
             "ok {} {} {} {}",
@@ -102,7 +102,7 @@ fn written(answer: &Answer) -> String {
 }
 
 /// The call and the answer of a line.
-fn read_back(line: &str, calls: &[Call]) -> (Call, Answer) {
+pub(crate) fn read_back(line: &str, calls: &[Call]) -> (Call, Answer) {
     let mut words = line.split(' ');
     let mut next = || words.next().expect("a word");
     let call = calls[next().parse::<usize>().expect("an index")].clone();
@@ -136,7 +136,7 @@ fn check_all(file: &DatabaseFile, answers: &[String], calls: &[Call], told: Told
         assert_eq!(sound, "ok");
         let rows = sqlx::query(ALL_RECEIPTS).fetch_all(&mut connection).await;
         let rows = rows.expect("receipts");
-        let stored = rows.iter().map(|row| stored_receipt!(row)).collect();
+        let stored = rows.iter().map(|row| stored_receipt!(row, i64)).collect();
         check(&store, stored, answers, told).await;
     });
 }
