@@ -29,17 +29,21 @@ const SEEDS_AT_A_TIME: usize = 8;
 /// More characters than any note of a case has.
 pub(crate) const CHARS_MAX: usize = 10_000_000;
 
+/// The journal of a store of files, in its root.
+pub(crate) const JOURNAL: &str = ".memory-store.sqlite3";
+
 /// A kind of store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum StoreKind {
     InMemory,
     Sqlite,
     Postgres,
+    File,
 }
 
 impl StoreKind {
     /// Every kind.
-    pub(crate) const ALL: [Self; 3] = [Self::InMemory, Self::Sqlite, Self::Postgres];
+    pub(crate) const ALL: [Self; 4] = [Self::InMemory, Self::Sqlite, Self::Postgres, Self::File];
 
     /// The name that cases give to the peer's store of this kind.
     pub(crate) fn name(self) -> &'static str {
@@ -47,6 +51,7 @@ impl StoreKind {
             Self::InMemory => "in_memory",
             Self::Sqlite => "sqlite",
             Self::Postgres => "postgres",
+            Self::File => "file",
         }
     }
 }
@@ -65,12 +70,17 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    async fn over(store: Arc<dyn Store>) -> Result<Self> {
+    /// A store as it is.
+    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
         let stores = [(DEFAULT_STORE.to_owned(), Arc::clone(&store))];
-        let bench = Self {
+        Self {
             store,
             notebook: Notebook::new(Stores::new(stores)),
-        };
+        }
+    }
+
+    async fn over(store: Arc<dyn Store>) -> Result<Self> {
+        let bench = Self::new(store);
         bench.warm_up().await?;
         Ok(bench)
     }
@@ -169,6 +179,7 @@ pub(crate) fn address(path: &str) -> Option<(Scope, NoteName)> {
 pub(crate) struct Benches {
     file: DatabaseFile,
     database: Database,
+    directory: Directory,
 }
 
 impl Benches {
@@ -177,6 +188,7 @@ impl Benches {
         Ok(Self {
             file: DatabaseFile::create().await?,
             database: Database::create().await?,
+            directory: Directory::create().await?,
         })
     }
 
@@ -186,6 +198,7 @@ impl Benches {
             StoreKind::InMemory => Bench::in_memory().await,
             StoreKind::Sqlite => self.file.emptied().await,
             StoreKind::Postgres => self.database.emptied().await,
+            StoreKind::File => self.directory.emptied().await,
         }
     }
 }
@@ -215,6 +228,51 @@ impl DatabaseFile {
     async fn emptied(&mut self) -> Result<Bench> {
         for empty in [
             "delete from notes",
+            "delete from receipts",
+            "delete from snapshots",
+        ] {
+            self.behind.execute(empty).await?;
+        }
+        Ok(self.bench.clone())
+    }
+}
+
+/// Where it can be, it is in memory: each of thousands of writes waits for the disk several times.
+pub(crate) fn directory_in_memory() -> Result<TempDir> {
+    Ok(tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir())?)
+}
+
+/// A directory of notes, which goes with this value.
+#[derive(Debug)]
+struct Directory {
+    bench: Bench,
+    behind: SqliteConnection,
+    directory: TempDir,
+}
+
+impl Directory {
+    async fn create() -> Result<Self> {
+        let directory = directory_in_memory()?;
+        let store = FileStore::open(FileOptions::new(directory.path())).await?;
+        let journal = directory.path().join(JOURNAL);
+        let options = SqliteConnectOptions::new().filename(journal);
+        Ok(Self {
+            bench: Bench::over(Arc::new(store)).await?,
+            behind: SqliteConnection::connect_with(&options).await?,
+            directory,
+        })
+    }
+
+    /// The store, emptied.
+    async fn emptied(&mut self) -> Result<Bench> {
+        for entry in std::fs::read_dir(self.directory.path())? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                std::fs::remove_dir_all(entry.path())?;
+            }
+        }
+        for empty in [
+            "delete from records",
             "delete from receipts",
             "delete from snapshots",
         ] {

@@ -13,23 +13,8 @@ pub(crate) struct Deferral {
     pub(crate) applies: fn(&Case) -> bool,
 }
 
-const WHOLE_NOTEBOOK: &str = "The notebook in full";
-
 /// The list. The first entry that applies counts.
-pub(crate) static DEFERRALS: [Deferral; 1] = [Deferral {
-    feature: "file store",
-    issue: WHOLE_NOTEBOOK,
-    applies: |case| {
-        case.topic == "file_store" || names_store(case, "file", &["version_hash", RACES])
-    },
-}];
-
-const RACES: &str = "tool_replay_and_concurrency";
-
-/// Whether a case of one of these topics is about a store that the peer has and we don't.
-fn names_store(case: &Case, store: &str, topics: &[&str]) -> bool {
-    topics.contains(&case.topic.as_str()) && case.given["store"] == store
-}
+pub(crate) static DEFERRALS: [Deferral; 0] = [];
 
 /// What a case waits for, if it does.
 pub(crate) fn deferral(case: &Case) -> Option<&'static Deferral> {

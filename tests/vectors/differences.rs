@@ -6,6 +6,7 @@
 //! passes only if the product gives exactly that answer.
 
 mod answers;
+mod files;
 mod telemetry;
 
 use anyhow::Result;
@@ -168,12 +169,13 @@ pub(crate) const RULES: &[Rule] = &[
         change: Change::Store(|manners, _| manners.receipts_per_scope = true),
     },
     Rule {
-        name: "receipts in memory: the newest 1,024 of each scope",
+        name: "receipts in memory and beside files: the newest 1,024 of each scope",
         reason: "a busy tenant doesn't push out another's; the database keeps all until they are \
                  pruned",
         elsewhere: false,
         change: Change::Store(|manners, kind| {
-            manners.receipts_max = (kind == StoreKind::InMemory).then_some(1_024);
+            let bounded = [StoreKind::InMemory, StoreKind::File].contains(&kind);
+            manners.receipts_max = bounded.then_some(1_024);
             manners.receipts_per_scope = true;
         }),
     },
@@ -328,6 +330,43 @@ pub(crate) const RULES: &[Rule] = &[
                  raised it is wanted no less",
         elsewhere: false,
         change: Change::Answer(telemetry::raised_is_seen),
+    },
+    Rule {
+        name: "the journal of a store of files is a database",
+        reason: "it recovers an operation that was interrupted anywhere, and holds between processes, \
+                 which a list in one file can't; receipts don't repeat what a call expected",
+        elsewhere: false,
+        change: Change::Answer(files::journal),
+    },
+    Rule {
+        name: "versions of files don't follow from their text alone",
+        reason: "versions never repeat: going back to an old text is a new version",
+        elsewhere: false,
+        change: Change::Answer(files::random_versions),
+    },
+    Rule {
+        name: "every note that is a file is in a scope",
+        reason: "a path of one segment names a note of nobody",
+        elsewhere: false,
+        change: Change::Answer(files::notes_have_a_scope),
+    },
+    Rule {
+        name: "a listing of files shows one scope",
+        reason: "a scope nested under it is another's, and the root is nobody's",
+        elsewhere: false,
+        change: Change::Answer(files::listing_of_one_scope),
+    },
+    Rule {
+        name: "a file that is no text is passed over and counted, and never written over",
+        reason: "one undecodable file must not make every search fail; reading it is refused, typed",
+        elsewhere: true,
+        change: Change::Answer(files::no_text_is_passed_over),
+    },
+    Rule {
+        name: "a directory with a note's name stays what it is",
+        reason: "a text that is moved into it would be lost with success reported",
+        elsewhere: true,
+        change: Change::Answer(files::directories_stay),
     },
 ];
 

@@ -32,7 +32,7 @@ async fn run(topic: &str) -> Result<Report> {
     let mut benches = Benches::create().await?;
     let mut report = Report::new(topic);
     for case in &cases {
-        for kind in StoreKind::ALL {
+        for kind in topics::kinds(case) {
             let bench = benches.empty(kind).await?;
             let verdict = judge::run(case, kind, &bench).await;
             report.add(&case.id, Some(kind), verdict);
@@ -93,6 +93,7 @@ topics! {
     metadata
     configuration
     message_placement
+    file_store
 }
 
 /// A store that has no search of its own answers from names and bounded reads, and the same.

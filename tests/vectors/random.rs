@@ -10,6 +10,7 @@ use crate::{
     differences,
     judge::{self, Verdict},
     strings::unwrap_strings,
+    topics,
 };
 
 /// Names a seed to use in place of a random one.
@@ -309,7 +310,7 @@ fn on_every_store(
         let mut benches = Benches::create().await.expect("make the stores");
         for number in 0..CASES {
             let case = generate(&mut rng);
-            for kind in StoreKind::ALL {
+            for kind in topics::kinds(&case) {
                 let bench = benches.empty(kind).await.expect("empty the store");
                 let answer = judge::answer(&case, kind, &bench).await;
                 if let Err(why) = check(&case, kind, answer) {

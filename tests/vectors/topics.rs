@@ -3,6 +3,7 @@
 mod blocks;
 mod concurrency;
 pub(crate) mod configuration;
+mod files;
 mod identity;
 mod metadata;
 mod names;
@@ -24,7 +25,7 @@ use crate::{
 };
 
 /// Topics that run. Cases of these that wait for a feature are in the list of deferrals.
-pub(crate) const TOPICS: [&str; 20] = [
+pub(crate) const TOPICS: [&str; 21] = [
     "namespace_validation",
     "path_validation",
     "scope_hash",
@@ -45,7 +46,18 @@ pub(crate) const TOPICS: [&str; 20] = [
     "metadata",
     "configuration",
     "message_placement",
+    "file_store",
 ];
+
+/// The kinds of stores that a case speaks of. Files keep no metadata: no sidecar could change
+/// together with a text.
+pub(crate) fn kinds(case: &Case) -> Vec<StoreKind> {
+    let applies = |kind: &StoreKind| match kind {
+        StoreKind::File => !metadata::is_about(case),
+        _ => case.topic != "file_store" && !files::is_about_bytes(case),
+    };
+    StoreKind::ALL.into_iter().filter(applies).collect()
+}
 
 /// Runs a case on an empty store.
 pub(crate) async fn run(case: &Case, kind: StoreKind, bench: &Bench) -> Answer {
@@ -67,6 +79,7 @@ pub(crate) async fn run(case: &Case, kind: StoreKind, bench: &Bench) -> Answer {
         "escaping" => blocks::escaping(case, bench).await,
         "render_snapshot" => blocks::render(case, bench).await,
         "tool_schema" => schema::tool(case, bench).await,
+        "file_store" => files::run(case).await,
         "telemetry" => telemetry::run(case, bench).await,
         "configuration" => configuration::configuration(case),
         "message_placement" => placement::placement(case, bench).await,

@@ -25,6 +25,14 @@ use crate::{
 /// The name under which a case's callable is registered.
 const CALLABLE: &str = "callable";
 
+/// Whether a case needs a store that keeps metadata.
+pub(super) fn is_about(case: &Case) -> bool {
+    let steps = case.given["steps"].as_array();
+    let mut steps = steps.into_iter().flatten();
+    case.topic == "metadata"
+        || steps.any(|step| step.get("metadata").is_some() || step["op"] == "write_with_metadata")
+}
+
 /// Runs a case of the topic.
 pub(crate) async fn run(case: &Case, kind: StoreKind, bench: &Bench) -> Answer {
     match case.given["kind"].as_str() {

@@ -1,14 +1,15 @@
 //! Steps on a store: compare-and-swap, receipts, listings, versions.
 
 use notekeeper_domain::{
-    Fingerprint, InvalidOperation, NoteName, Operation, OperationId, Scope, Version,
+    Fingerprint, InvalidOperation, NoteName, Operation, OperationId, Scope, SearchLimits,
+    SearchQuery, Version,
 };
 use notekeeper_store::{Expected, MutationError, Receipt, StoreError, WriteRequest};
 use serde_json::{Value, json};
 
-use super::{names::listed, script::Labels};
+use super::{files, names::listed, script::Labels};
 use crate::{
-    bench::{Bench, address},
+    bench::{Bench, StoreKind, address},
     case::{Answer, Case, Fields, Stop},
 };
 
@@ -16,7 +17,7 @@ use crate::{
 const CHARS_MAX: usize = 10_000_000;
 
 /// A series of steps on one store.
-struct Run<'a> {
+pub(super) struct Run<'a> {
     bench: &'a Bench,
     labels: Labels,
     /// Version that each step returned.
@@ -33,19 +34,7 @@ pub(crate) async fn steps(case: &Case, bench: &Bench) -> Answer {
     given.get("kind");
     given.done()?;
     let paths = steps.iter().filter_map(|step| step["path"].as_str());
-    let mut scopes: Vec<Scope> = paths.filter_map(|path| Some(address(path)?.0)).collect();
-    scopes.dedup();
-    let mut run = Run {
-        bench,
-        labels: Labels::numbered(),
-        returned: Vec::new(),
-        scopes,
-    };
-    let mut results = Vec::new();
-    for (index, step) in steps.iter().enumerate() {
-        let fields = Fields::of(&format!("given.steps[{index}]"), step)?;
-        results.push(run.step(fields).await?);
-    }
+    let results = Run::over(bench, paths).all(steps).await?;
     Ok(json!({ "steps": results }))
 }
 
@@ -53,7 +42,29 @@ fn error(kind: &str) -> Value {
     json!({ "error": kind })
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    /// Steps about notes with these paths.
+    pub(super) fn over<'p>(bench: &'a Bench, paths: impl Iterator<Item = &'p str>) -> Self {
+        let mut scopes: Vec<Scope> = paths.filter_map(|path| Some(address(path)?.0)).collect();
+        scopes.dedup();
+        Self {
+            bench,
+            labels: Labels::numbered(),
+            returned: Vec::new(),
+            scopes,
+        }
+    }
+
+    /// The results of all steps, in order.
+    pub(super) async fn all(&mut self, steps: &[Value]) -> Result<Vec<Value>, Stop> {
+        let mut results = Vec::new();
+        for (index, step) in steps.iter().enumerate() {
+            let fields = Fields::of(&format!("given.steps[{index}]"), step)?;
+            results.push(self.step(fields).await?);
+        }
+        Ok(results)
+    }
+
     async fn step(&mut self, step: Fields<'_>) -> Answer {
         let returned = self.returned.len();
         let result = match step.text("op")? {
@@ -65,6 +76,7 @@ impl Run<'_> {
             "read" => self.read(step).await?,
             "get_operation" => self.receipt(step).await?,
             "list" => self.list(step).await?,
+            "search" => self.search(step).await?,
             "bulk_write" => self.bulk_write(step).await?,
             _ => return Err(step.complain("op", "is no step that this runner knows")),
         };
@@ -76,7 +88,11 @@ impl Run<'_> {
 
     async fn mutate(&mut self, step: Fields<'_>, content: Option<&str>) -> Answer {
         let path = step.text("path")?;
-        let expected = self.expected(step.text_or_null("expected_version")?);
+        let expected = step.text_or_null("expected_version")?;
+        let expected = match files::text_at(self.bench, path, expected).await? {
+            Some(version) => Expected::Version(version),
+            None => self.expected(expected),
+        };
         let operation = operation(&step)?;
         let metadata = super::metadata::metadata(step.get("metadata"))?;
         step.done()?;
@@ -136,6 +152,7 @@ impl Run<'_> {
             Err(MutationError::Store(StoreError::InvalidValue {
                 field: "content", ..
             })) => error("nul"),
+            Err(MutationError::Store(other)) => files::refusal(other)?,
             Err(other) => return Err(other.into()),
         })
     }
@@ -146,8 +163,10 @@ impl Run<'_> {
         let Some((scope, name)) = address(path) else {
             return Ok(error("invalid_path"));
         };
-        let Some(part) = self.bench.store.read(&scope, &name, CHARS_MAX).await? else {
-            return Ok(Value::Null);
+        let part = match self.bench.store.read(&scope, &name, CHARS_MAX).await {
+            Ok(Some(part)) => part,
+            Ok(None) => return Ok(Value::Null),
+            Err(error) => return files::refusal(error),
         };
         let version = part.version.as_str().to_owned();
         let label = self.labels.of(Some(&version));
@@ -191,6 +210,31 @@ impl Run<'_> {
             (Some(_), Err(_)) => error("value_error"),
             (Some(paths), Ok(_)) => json!(paths),
         })
+    }
+
+    /// Names of what a search finds, best first.
+    async fn search(&self, step: Fields<'_>) -> Answer {
+        let prefix = step.text("prefix")?;
+        let query = SearchQuery::parse(step.text("query")?)?;
+        step.done()?;
+        let scope = prefix.strip_suffix('/').unwrap_or(prefix);
+        let Ok(scope) = Scope::parse(scope) else {
+            return Ok(error("invalid_path"));
+        };
+        let limits = SearchLimits {
+            results_max: 10,
+            result_chars_max: 4_000,
+            files_max: 1_000,
+            note_chars_max: 65_536,
+        };
+        let found = self.bench.store.search(&scope, &query, &limits).await?;
+        let paths = found.matches.iter();
+        let paths = paths.map(|found| format!("{}/{}", scope.as_str(), found.file));
+        Ok(json!({
+            "files": paths.collect::<Vec<_>>(),
+            "scanned": found.scanned,
+            "truncated": found.truncated,
+        }))
     }
 
     /// Writes one number after the other with compare-and-swap, each with an operation of its own.
@@ -244,6 +288,9 @@ fn operation(step: &Fields<'_>) -> Result<Option<Result<Operation, InvalidOperat
 /// `version_hash` of a store that counts: the versions that operations return, labelled.
 pub(crate) async fn versions(case: &Case, bench: &Bench) -> Answer {
     let given = case.fields()?;
+    if given.text("store")? == StoreKind::File.name() {
+        return files::bytes(case, bench).await;
+    }
     if given.text("store")? != "generation" {
         return Err(given.complain("store", "is none that exists"));
     }

@@ -25,6 +25,9 @@ mod store;
 mod text;
 mod time;
 
+#[cfg(test)]
+mod tests;
+
 pub use options::FileOptions;
 #[cfg(feature = "fault-points")]
 pub use points::{POINTS, arm};
