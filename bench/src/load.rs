@@ -160,6 +160,7 @@ fn write(load: &Load, row: u32, number: u32, note: &mut Counted) -> WriteMemoryI
     let (old_text, content) = note.count();
     WriteMemoryInput {
         store: notekeeper_contract::DEFAULT_STORE.to_owned(),
+        workspace: None,
         scope: row_scope(&load.namespace, row),
         operation: Some(OperationRef {
             id: format!("{}/{row}/{number}", load.run),
@@ -176,6 +177,7 @@ fn write(load: &Load, row: u32, number: u32, note: &mut Counted) -> WriteMemoryI
 fn read(load: &Load, row: u32) -> ReadMemoryInput {
     ReadMemoryInput {
         store: notekeeper_contract::DEFAULT_STORE.to_owned(),
+        workspace: None,
         scope: row_scope(&load.namespace, row),
         file: MAIN_NOTE.to_owned(),
         max_memory_size: NOTE_CHARS_MAX_DEFAULT,

@@ -258,6 +258,7 @@ pub(crate) fn render_settings() -> RenderSettings {
         reader: notekeeper_domain::READ_MEMORY.to_owned(),
         searcher: notekeeper_domain::SEARCH_MEMORY.to_owned(),
         location: None,
+        file_reader: None,
     }
 }
 

@@ -30,3 +30,4 @@ mod supervised;
 mod telemetry;
 mod tools;
 mod workers;
+mod workspaces;

@@ -4,8 +4,8 @@ use std::{cell::Cell, sync::Arc, time::Duration};
 
 use notekeeper::data_converter;
 use notekeeper_contract::{
-    CallModelOutput, DeletedMemory, LoadSnapshotOutput, MemoryContent, MemoryMatches, Outcome,
-    Refused, SnapshotAnswer, WrittenMemory,
+    CallModelOutput, DeletedMemory, DescribeMemoryOutput, LoadSnapshotOutput, MemoryContent,
+    MemoryMatches, Outcome, Refused, SnapshotAnswer, WrittenMemory,
 };
 use notekeeper_workflows::{AgentInput, AgentWorkflow, agent_workflow};
 use serde::de::DeserializeOwned;
@@ -231,6 +231,12 @@ fn came_to(activity: &RecordedActivity) -> Box<dyn WorkflowOutboundValue> {
         message: "dropped".to_owned(),
     };
     match activity.kind.as_str() {
+        "describe_memory" => recorded_or(
+            activity,
+            DescribeMemoryOutput {
+                memories: Vec::new(),
+            },
+        ),
         "load_snapshot" => recorded_or(
             activity,
             LoadSnapshotOutput {

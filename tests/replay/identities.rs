@@ -92,6 +92,7 @@ fn operations(recorded: &Recorded) -> Vec<String> {
             .as_str()
             .map(str::to_owned);
         let mutates = ![
+            "describe_memory",
             "load_snapshot",
             "call_model",
             "read_memory",

@@ -241,7 +241,7 @@ fn skips_the_first_load(recorded: &Recorded) -> bool {
         memory: 0,
         error_type: "Unavailable".to_owned(),
     };
-    let first = &recorded.activities()[0];
+    let first = &recorded.activities()[1];
     first.kind == "load_snapshot"
         && first.result.is_none()
         && recorded.replies()[0]["skipped"] == serde_json::json!([skipped])
@@ -258,7 +258,7 @@ fn uses_all_tools(recorded: &Recorded) -> bool {
             .as_array()
             .is_some_and(|calls| calls.len() == 2)
     });
-    tools.len() == 6 && refused && together
+    tools.len() == 7 && refused && together
 }
 
 #[test]

@@ -17,6 +17,8 @@ pub(crate) struct Activity {
     pub(crate) id: String,
     /// Activity type.
     pub(crate) name: String,
+    /// Task queue; empty for a local one.
+    pub(crate) queue: String,
     /// Whether it was a local one, of which only the outcome is recorded.
     pub(crate) is_local: bool,
     /// Its only argument; null for a local one.
@@ -55,6 +57,7 @@ pub(crate) fn activities(history: &History) -> Vec<Activity> {
                 activities.push(Activity {
                     id: a.activity_id.clone(),
                     name: a.activity_type.clone().expect("an activity type").name,
+                    queue: a.task_queue.clone().unwrap_or_default().name,
                     is_local: false,
                     input: only(a.input.as_ref()),
                     close_ms: (
@@ -118,6 +121,7 @@ fn local(event_id: i64, marker: &MarkerRecordedEventAttributes, history: &Histor
     Activity {
         id: text("activity_id"),
         name: text("activity_type"),
+        queue: String::new(),
         is_local: true,
         input: Value::Null,
         close_ms: (0, 0),

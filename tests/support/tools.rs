@@ -6,12 +6,13 @@
 )]
 
 use std::{
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     thread,
     time::Duration,
 };
 
-use notekeeper_workflows::ApplicationTool;
+use notekeeper_workflows::{ApplicationTool, FILE_READER};
 use serde_json::{Value, json};
 use temporalio_common::error::ApplicationFailure;
 use temporalio_macros::activities;
@@ -24,7 +25,7 @@ use tokio::sync::watch;
 
 use super::{Agent, Bed, bed::connect, eventually};
 
-/// The application of a test, with the tools `look_up`, `gate` and `sell_out`.
+/// The application of a test, with the tools `look_up`, `gate`, `sell_out` and `read_file`.
 pub(crate) struct Application {
     tools: Tools,
     task_queue: String,
@@ -35,6 +36,8 @@ pub(crate) struct Application {
 struct Tools {
     calls: Arc<Mutex<Vec<(&'static str, Value)>>>,
     gate: watch::Sender<bool>,
+    /// Where the workspace is that `read_file` reads.
+    files: PathBuf,
 }
 
 #[activities]
@@ -62,6 +65,19 @@ impl Tools {
         // `self` holds a sender, so the channel can't close under the wait.
         let _ = open.wait_for(|open| *open).await;
         Ok("passed".to_owned())
+    }
+
+    /// Reads a file of the workspace, wherever the model found its path.
+    #[activity(name = "read_file")]
+    async fn read_file(
+        self: Arc<Self>,
+        _context: ActivityContext,
+        input: Value,
+    ) -> Result<String, ActivityError> {
+        self.note("read_file", &input);
+        let path = input["arguments"]["path"].as_str().unwrap_or_default();
+        Ok(std::fs::read_to_string(self.files.join(path))
+            .unwrap_or_else(|error| format!("can't read it: {}", error.kind())))
     }
 
     /// Fails for good, in the application's own way.
@@ -94,6 +110,7 @@ impl Application {
             tools: Tools {
                 calls: Arc::default(),
                 gate: watch::Sender::new(false),
+                files: bed.path("workspace"),
             },
             task_queue: format!("{}-application", bed.task_queue),
             stop: watch::Sender::new(false),
@@ -124,6 +141,15 @@ impl Application {
             task_queue: Some(self.task_queue.clone()),
             start_to_close_ms: 30_000,
             schedule_to_close_ms: 30_000,
+        }
+    }
+
+    /// Its tool that reads files of the directory `workspace` of the bed, of the kind for which
+    /// `read_memory` steps aside.
+    pub(crate) fn file_reader(&self) -> ApplicationTool {
+        ApplicationTool {
+            kind: Some(FILE_READER.to_owned()),
+            ..self.tool("read_file")
         }
     }
 

@@ -32,6 +32,11 @@ impl CallFailure {
         self.cancelled
     }
 
+    /// Whether the same call would fail again: one of ours that isn't retried.
+    pub(crate) fn ends_the_run(&self) -> bool {
+        self.failure_type().is_some_and(|kind| !kind.is_retryable())
+    }
+
     /// A failure of our own making.
     pub(crate) fn new(kind: FailureType, message: impl Into<String>) -> Self {
         Self::named(kind.as_str(), message)

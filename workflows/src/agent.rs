@@ -19,7 +19,7 @@ mod update_ids;
 pub use agent_workflow::AgentWorkflow;
 pub use failure::AgentFailure;
 pub use input::{
-    AgentInput, AgentOutput, ApplicationTool, MemorySkip, Reply, Resumed, SendMessage,
+    AgentInput, AgentOutput, ApplicationTool, FILE_READER, MemorySkip, Reply, Resumed, SendMessage,
 };
 pub use run::{admit, continue_with, is_continuing, run, send_message};
 pub use setup::{INPUT_BYTES_MAX, Resolver};

@@ -24,8 +24,8 @@ pub use notekeeper_domain as domain;
 pub use activity_error::CallFailure;
 pub use agent::{
     Agent, AgentFailure, AgentHost, AgentInput, AgentOutput, AgentState, AgentWorkflow,
-    ApplicationTool, INPUT_BYTES_MAX, MemorySkip, Reply, Resolver, Resumed, SendMessage,
-    TRANSCRIPT_BYTES_MAX, agent_interceptor, is_continuing,
+    ApplicationTool, FILE_READER, INPUT_BYTES_MAX, MemorySkip, Reply, Resolver, Resumed,
+    SendMessage, TRANSCRIPT_BYTES_MAX, agent_interceptor, is_continuing,
 };
 pub use memory::{Memory, Snapshot, ToolResult};
 pub use namespace::IntoNamespace;

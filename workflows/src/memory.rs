@@ -1,22 +1,26 @@
 //! Memories: handles on one scope of one store.
 
+mod description;
+mod files;
 mod snapshot;
 mod tools;
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     rc::{Rc, Weak},
 };
 
-use notekeeper_contract::{ChatToolDefinition, FailureType, ScopeRef};
-use notekeeper_domain::{Scope, memory_tools};
+use notekeeper_contract::{FailureType, MemoryDescription, ScopeRef};
+use notekeeper_domain::Scope;
 
+pub(crate) use description::describe;
+use files::Shown;
 pub use snapshot::Snapshot;
 pub(crate) use snapshot::load_snapshots;
 pub(crate) use tools::NO_SUCH_TOOL;
 pub use tools::ToolResult;
 
-use crate::{CallFailure, MemorySettings, Session};
+use crate::{CallFailure, MemorySettings, Session, activity_call::CallOptions};
 
 /// A handle on the notebook of one scope.
 ///
@@ -43,6 +47,12 @@ struct Inner {
     scope: Scope,
     guidance: Option<String>,
     held: RefCell<Option<Held>>,
+    description: RefCell<Option<MemoryDescription>>,
+    /// The tool of the model that reads files of the run's workspace.
+    file_reader: RefCell<Option<String>>,
+    shown: Cell<Shown>,
+    /// Blocks come inline although the settings want references.
+    inline: Cell<bool>,
 }
 
 /// The block that the last snapshot brought.
@@ -51,19 +61,24 @@ struct Held {
     digest: String,
     /// Missing where blocks are delivered by reference.
     text: Option<String>,
+    /// Whether it says where the files are.
+    located: bool,
 }
 
 impl Memory {
     pub(crate) fn new(session: Session, settings: MemorySettings, scope: Scope) -> Self {
         let guidance = settings.rendered_guidance();
-        let held = RefCell::new(None);
         Self {
             inner: Rc::new(Inner {
                 session,
                 settings,
                 scope,
                 guidance,
-                held,
+                held: RefCell::default(),
+                description: RefCell::default(),
+                file_reader: RefCell::default(),
+                shown: Cell::new(Shown::NoNotes),
+                inline: Cell::new(false),
             }),
         }
     }
@@ -87,6 +102,33 @@ impl Memory {
         &self.inner.scope
     }
 
+    /// The workspace that the run names.
+    fn workspace(&self) -> Option<String> {
+        self.inner.session.workspace().map(str::to_owned)
+    }
+
+    fn guidance_chars(&self) -> usize {
+        self.guidance().map_or(0, |text| text.chars().count())
+    }
+
+    /// Task queue of the activities, where the workspace has one of its own.
+    pub(crate) fn own_queue(&self) -> Option<String> {
+        self.inner.description.borrow().as_ref()?.task_queue.clone()
+    }
+
+    /// From now on blocks come inline, whatever the settings say: for a model's worker that can't
+    /// get at the store.
+    pub(crate) fn deliver_inline(&self) {
+        self.inner.inline.set(true);
+    }
+
+    /// Options for one activity call that ends within `schedule_to_close_ms`. A workspace with a
+    /// task queue of its own goes before the settings: no other worker has its files.
+    fn options_within(&self, activity_id: String, schedule_to_close_ms: u64) -> CallOptions {
+        let activities = &self.settings().activities;
+        activities.options_at(self.own_queue(), activity_id, schedule_to_close_ms)
+    }
+
     /// Whose notes these are, as payloads name it.
     pub fn scope_ref(&self) -> ScopeRef {
         ScopeRef::from(&self.inner.scope)
@@ -96,14 +138,6 @@ impl Memory {
     /// It is the same in every request of a run.
     pub fn guidance(&self) -> Option<&str> {
         self.inner.guidance.as_deref()
-    }
-
-    /// The memory tools, for the model request.
-    pub fn tools(&self) -> Vec<ChatToolDefinition> {
-        memory_tools(&self.inner.settings.prefix)
-            .into_iter()
-            .map(Into::into)
-            .collect()
     }
 
     /// Forgets which block is held, so that the next snapshot comes whole. For callers whose

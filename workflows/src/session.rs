@@ -3,6 +3,7 @@
 use std::{
     cell::{Cell, RefCell},
     collections::BTreeSet,
+    future::Future,
     rc::Rc,
 };
 
@@ -13,8 +14,11 @@ use temporalio_common_wasm::error::ApplicationFailure;
 use temporalio_workflow::{WorkflowContext, WorkflowTermination};
 
 use crate::{
-    Memory, MemorySettings, Step, memory::WeakMemory, namespace::IntoNamespace,
-    settings::DEFAULT_MEMORY_ID, stated_twice::difference,
+    CallFailure, Memory, MemorySettings, Step,
+    memory::{WeakMemory, describe},
+    namespace::IntoNamespace,
+    settings::{DEFAULT_MEMORY_ID, check_name},
+    stated_twice::difference,
 };
 
 /// What all [`Memory`] handles of one workflow run share: the counter behind activity ids, the
@@ -28,6 +32,7 @@ pub struct Session {
 
 #[derive(Default)]
 struct Shared {
+    workspace: Option<String>,
     calls: Cell<u64>,
     steps: Cell<u64>,
     opened: RefCell<Vec<Opened>>,
@@ -124,6 +129,43 @@ impl Session {
         Self::default()
     }
 
+    /// A session without memories, in one of the worker's workspaces: stores that keep their files
+    /// in the run's workspace keep them there.
+    pub fn in_workspace(name: impl Into<String>) -> Self {
+        let shared = Shared {
+            workspace: Some(name.into()),
+            ..Shared::default()
+        };
+        Self {
+            shared: Rc::new(shared),
+        }
+    }
+
+    /// The workspace, where the session has one.
+    pub fn workspace(&self) -> Option<&str> {
+        self.shared.workspace.as_deref()
+    }
+
+    /// Asks the worker how these memories are kept, once, at the start of a run and before any other
+    /// call. From then on their activities go to the task queue of the workspace where it has one,
+    /// tools that change notes are hidden where nothing may be changed, and `read_memory` can step
+    /// aside for a file tool.
+    ///
+    /// A run that asks nothing offers all tools and uses the queue of the settings; it works with
+    /// every store and workspace that a worker on that queue serves.
+    ///
+    /// # Errors
+    ///
+    /// The activity's failure: `InvalidArgument` where a store or the workspace isn't there, or where
+    /// a store keeps its files in the run's workspace and the session has none.
+    pub fn describe<'c, W>(
+        &self,
+        ctx: &'c WorkflowContext<W>,
+        memories: &'c [Memory],
+    ) -> impl Future<Output = Result<(), CallFailure>> + 'c {
+        describe(memories, ctx)
+    }
+
     /// Opens a memory on the namespace that `resolve` gives for the workflow's input: a text, or a
     /// `Result` of one. `resolve` runs here, once; it must depend on nothing but the input.
     ///
@@ -141,6 +183,9 @@ impl Session {
         resolve: impl FnOnce(&I) -> N,
     ) -> Result<Memory, OpenError> {
         settings.check().map_err(OpenError::Settings)?;
+        if let Some(workspace) = self.workspace() {
+            check_name("workspace", workspace).map_err(OpenError::Settings)?;
+        }
         let namespace = resolve(input).into_namespace();
         let namespace = namespace.map_err(OpenError::Resolver)?;
         if settings
@@ -209,9 +254,9 @@ impl Session {
         self.shared.steps.get()
     }
 
-    /// First 16 hexadecimal digits of SHA-256 over the sorted memories, each as store and scope, and
-    /// id where it isn't the default: what a run addresses. A continued run compares it with the run
-    /// before.
+    /// First 16 hexadecimal digits of SHA-256 over the sorted memories, each as store and scope, its
+    /// id where it isn't the default, and the workspace where the session has one: what a run
+    /// addresses. A continued run compares it with the run before.
     pub fn scope_hash(&self) -> String {
         let opened = self.shared.opened.borrow();
         // The default id is left out, so that a run of one memory has the hash that it had before
@@ -229,9 +274,10 @@ impl Session {
             .collect();
         let memories: Vec<Value> = memories
             .into_iter()
-            .map(|(store, scope, id)| match id {
-                None => json!([store, scope]),
-                Some(id) => json!([store, scope, id]),
+            .map(|(store, scope, id)| match (id, self.workspace()) {
+                (None, None) => json!([store, scope]),
+                (Some(id), None) => json!([store, scope, id]),
+                (id, Some(workspace)) => json!([store, scope, id, workspace]),
             })
             .collect();
         short_hash(&canonical_json(&json!(memories)))

@@ -272,6 +272,25 @@ impl ActivitySettings {
         self.options_within(activity_id, self.schedule_to_close_ms)
     }
 
+    /// Options for one activity call that ends within `schedule_to_close_ms`, on the task queue of a
+    /// workspace where that has one.
+    pub(crate) fn options_at(
+        &self,
+        own_queue: Option<String>,
+        activity_id: String,
+        schedule_to_close_ms: u64,
+    ) -> CallOptions {
+        match own_queue {
+            Some(_) => CallOptions::queued(
+                activity_id,
+                own_queue,
+                self.start_to_close_ms,
+                schedule_to_close_ms,
+            ),
+            None => self.options_within(activity_id, schedule_to_close_ms),
+        }
+    }
+
     /// Options for one activity call that ends within `schedule_to_close_ms`.
     pub(crate) fn options_within(
         &self,

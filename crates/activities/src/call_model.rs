@@ -86,18 +86,27 @@ impl ModelRequests {
             MemoryBlock::Inline { text, .. } => return Ok(Some(text)),
             MemoryBlock::Reference {
                 store,
+                workspace,
                 scope,
                 digest,
-            } => (self.stores.get(&store)?, scope.resolve()?, digest),
+            } => (
+                self.stores.get(&store, workspace.as_deref())?,
+                scope.resolve()?,
+                digest,
+            ),
         };
         check_digest(index, &digest)?;
-        let Some(snapshots) = store.snapshots() else {
-            return Err(missing(index, "is in a store that keeps none"));
+        let kept = async {
+            match store.open().await?.snapshots() {
+                None => Ok(Err("is in a store that keeps none")),
+                Some(snapshots) => snapshots.snapshot(&scope, &digest).await.map(Ok),
+            }
         };
-        match snapshots.snapshot(&scope, &digest).await {
-            Ok(Some(text)) if snapshot_digest(&text) == digest => Ok(Some(text)),
-            Ok(Some(_)) => Err(missing(index, "is kept with another text")),
-            Ok(None) => Err(missing(index, "is not kept any more")),
+        match kept.await {
+            Ok(Err(none_kept)) => Err(missing(index, none_kept)),
+            Ok(Ok(Some(text))) if snapshot_digest(&text) == digest => Ok(Some(text)),
+            Ok(Ok(Some(_))) => Err(missing(index, "is kept with another text")),
+            Ok(Ok(None)) => Err(missing(index, "is not kept any more")),
             // Whether to wait for the store is for the load to decide, not for a model request.
             Err(StoreError::Unavailable(_)) => {
                 Err(missing(index, "can't be fetched: its store is unavailable"))

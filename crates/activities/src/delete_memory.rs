@@ -1,12 +1,15 @@
 //! `delete_memory`: delete a note other than the main one.
 
+use std::sync::Arc;
+
 use notekeeper_contract::{DeleteMemoryInput, DeletedMemory, Outcome};
 use notekeeper_domain::{Fingerprint, NoteName, Operation, Refusal, Scope};
 use notekeeper_store::{Expected, Receipt, Store};
 use tracing::{Instrument as _, field::Empty};
 
 use crate::{
-    Caller, Failure, Notebook, bounds,
+    Caller, Failure, Notebook, StoreAt, bounds,
+    change::change,
     failure::{Stop, settle},
     fault,
     notebook::operation_id,
@@ -33,7 +36,7 @@ impl Notebook {
         input: DeleteMemoryInput,
         caller: &Caller,
     ) -> Result<DeletedMemory, Stop> {
-        let store = self.stores.get(&input.store)?;
+        let store = self.stores.get(&input.store, input.workspace.as_deref())?;
         let expected = bounds::expected(input.expected_version.as_deref())?;
         let name = NoteName::from_tool(&input.file)?;
         if name.is_main() {
@@ -46,7 +49,7 @@ impl Notebook {
         };
 
         let span = operation_span!("memory.delete", self, store, scope, memory.replayed = Empty);
-        let result = commit(store.as_ref(), &scope, &name, &expected, &operation)
+        let result = commit(&store, &scope, &name, &expected, &operation)
             .instrument(span.clone())
             .await;
         let done = result
@@ -64,13 +67,15 @@ impl Notebook {
 }
 
 async fn commit(
-    store: &dyn Store,
+    store: &StoreAt<'_>,
     scope: &Scope,
     name: &NoteName,
     expected: &Expected,
     operation: &Operation,
 ) -> Result<Receipt, Stop> {
-    let receipt = store.delete(scope, name, expected, Some(operation)).await?;
+    let delete =
+        async |store: Arc<dyn Store>| store.delete(scope, name, expected, Some(operation)).await;
+    let receipt = change(store, scope, name, operation, delete).await?;
     fault::reach(fault::DELETE_AFTER_COMMIT)?;
     Ok(receipt)
 }

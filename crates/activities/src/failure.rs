@@ -238,6 +238,7 @@ impl From<MutationError> for Stop {
                 FailureType::VersionConflict,
                 error.to_string(),
             )),
+            // Those who change notes say which note; see `change`.
             MutationError::ReadOnly => {
                 Self::Failed(Failure::new(FailureType::ReadOnly, error.to_string()))
             }

@@ -8,6 +8,7 @@ mod failure;
 
 mod bounds;
 mod caller;
+mod change;
 mod encoded;
 #[cfg(feature = "fault-points")]
 pub mod fault;
@@ -18,9 +19,11 @@ mod named;
 mod notebook;
 mod scope_hash;
 mod span;
+mod stores;
 
 mod call_model;
 mod delete_memory;
+mod describe_memory;
 mod list_memory;
 mod load_snapshot;
 mod read_memory;
@@ -36,8 +39,9 @@ pub use caller::Caller;
 pub use failure::Failure;
 pub use metadata::{MetadataResolver, ResolverError, WriteCall};
 pub use model_activities::ModelActivities;
-pub use named::{Models, Stores};
+pub use named::Models;
 pub use notebook::Notebook;
 pub use notebook_activities::NotebookActivities;
 pub use replace_whole::{ExpectedNote, ReplaceWhole};
 pub use scope_hash::{ScopeHashKey, WeakScopeHashKey};
+pub use stores::{FileStores, OpenFiles, StoreAt, Stores, Workspace};

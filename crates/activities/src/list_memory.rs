@@ -19,7 +19,7 @@ impl Notebook {
     ///
     /// As [`Notebook::write`].
     pub async fn list(&self, input: ListMemoryInput) -> Result<ListedMemory, Failure> {
-        let store = self.stores.get(&input.store)?;
+        let store = self.stores.get(&input.store, input.workspace.as_deref())?;
         let files_max = bounds::at_least_one("max_files", input.max_files)?;
         let scope = input.scope.resolve()?;
 
@@ -31,8 +31,8 @@ impl Notebook {
             memory.files = Empty,
             memory.truncated = Empty,
         );
-        let listing = store
-            .list(&scope, files_max)
+        let list = async { store.open().await?.list(&scope, files_max).await };
+        let listing = list
             .instrument(span.clone())
             .await
             .map_err(Failure::from)

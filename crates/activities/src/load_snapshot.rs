@@ -12,7 +12,7 @@ use notekeeper_store::{NotebookBounds, Store};
 use tracing::{Instrument as _, Span, field::Empty};
 
 use crate::{
-    Failure, Notebook, bounds,
+    Failure, Notebook, StoreAt, bounds,
     encoded::check_encoded,
     fault,
     span::{operation_span, record_count, record_stop},
@@ -60,7 +60,9 @@ impl Notebook {
         let settings = settings(&format!("{at}.render"), render)?;
         Ok(Memory {
             notebook: self,
-            store: self.stores.get(&request.store)?.as_ref(),
+            store: self
+                .stores
+                .get(&request.store, request.workspace.as_deref())?,
             scope: request.scope.resolve()?,
             bounds: NotebookBounds {
                 main_chars_max: chars_max,
@@ -78,6 +80,7 @@ fn settings(at: &str, render: &RenderOptions) -> Result<RenderSettings, Failure>
         ("reader", Some(&render.reader)),
         ("searcher", Some(&render.searcher)),
         ("location", render.location.as_ref()),
+        ("file_reader", render.file_reader.as_ref()),
     ];
     for (field, text) in texts {
         bounds::without_nul(&format!("{at}.{field}"), text.map_or("", String::as_str))?;
@@ -90,13 +93,14 @@ fn settings(at: &str, render: &RenderOptions) -> Result<RenderSettings, Failure>
         reader: render.reader.clone(),
         searcher: render.searcher.clone(),
         location: render.location.clone(),
+        file_reader: render.file_reader.clone(),
     })
 }
 
 /// One request, checked.
 struct Memory<'a> {
     notebook: &'a Notebook,
-    store: &'a dyn Store,
+    store: StoreAt<'a>,
     scope: Scope,
     bounds: NotebookBounds,
     settings: RenderSettings,
@@ -136,12 +140,15 @@ impl Memory<'_> {
     }
 
     async fn render(&self, span: &Span) -> Result<SnapshotAnswer, Failure> {
-        let view = self.store.notebook(&self.scope, self.bounds).await?;
+        let store = self.store.open().await?;
+        let view = store.notebook(&self.scope, self.bounds).await?;
         fault::reach(fault::SNAPSHOT_AFTER_READ)?;
         let rendered = render_snapshot(&view, &self.settings);
         record_view(span, &view, &rendered);
         match rendered {
-            Rendered::Block { text, counts } => self.deliver(span, text, &counts).await,
+            Rendered::Block { text, counts } => {
+                self.deliver(span, store.as_ref(), text, &counts).await
+            }
             Rendered::Empty => Ok(SnapshotAnswer::Empty {
                 budget_exhausted: false,
             }),
@@ -154,6 +161,7 @@ impl Memory<'_> {
     async fn deliver(
         &self,
         span: &Span,
+        store: &dyn Store,
         text: String,
         counts: &SnapshotCounts,
     ) -> Result<SnapshotAnswer, Failure> {
@@ -163,7 +171,7 @@ impl Memory<'_> {
         if unchanged {
             return Ok(SnapshotAnswer::Unchanged { digest });
         }
-        let text = match (self.request.delivery, self.store.snapshots()) {
+        let text = match (self.request.delivery, store.snapshots()) {
             (Delivery::Reference, Some(snapshots)) => {
                 let kept = snapshots.keep_snapshot(&self.scope, &digest, &text).await;
                 kept.map_err(|error| Failure::of_store(error, "lower `max_tokens`"))?;
@@ -191,6 +199,7 @@ fn stats(counts: &SnapshotCounts) -> SnapshotStats {
             || counts.files_listed < counts.files
             || counts.files_truncated
             || counts.main_truncated,
+        located: counts.located,
     }
 }
 

@@ -5,9 +5,9 @@ use std::{fmt::Debug, sync::Arc};
 use async_trait::async_trait;
 use notekeeper_contract::{FailureType, MetadataSource};
 use notekeeper_domain::{InvalidMetadata, NoteName, Operation, OperationId, Scope, WriteMetadata};
-use notekeeper_store::{Receipt, Store};
+use notekeeper_store::Receipt;
 
-use crate::{Caller, Failure, Notebook, failure::Stop};
+use crate::{Caller, Failure, Notebook, StoreAt, failure::Stop};
 
 /// Says what is recorded of a write, such as who made it.
 ///
@@ -124,7 +124,7 @@ impl Notebook {
     pub(crate) fn metadata_source(
         &self,
         given: Option<MetadataSource>,
-        store: &dyn Store,
+        store: &StoreAt<'_>,
     ) -> Result<Source<'_>, Failure> {
         let source = match given {
             None => Source::Known(None),
@@ -139,7 +139,7 @@ impl Notebook {
 }
 
 /// Metadata is never dropped: a store that doesn't keep it gets none.
-pub(crate) fn check_kept(store: &dyn Store) -> Result<(), Failure> {
+pub(crate) fn check_kept(store: &StoreAt<'_>) -> Result<(), Failure> {
     if store.keeps_metadata() {
         return Ok(());
     }
@@ -158,18 +158,20 @@ impl Source<'_> {
     /// not for the receipt: the store looks for that itself.
     pub(crate) async fn resolved(
         self,
-        store: &dyn Store,
+        store: &StoreAt<'_>,
         write: &WriteCall<'_>,
         operation: &Operation,
     ) -> Result<Resolved, Stop> {
         match self {
             Self::Known(metadata) => Ok(Resolved::Metadata(metadata)),
-            Self::Resolver(resolver) => match store.receipt(write.scope, operation).await? {
-                Some(receipt) => Ok(Resolved::Repetition(receipt)),
-                None => Ok(Resolved::Metadata(
-                    resolver.resolve(write).await.map_err(Failure::from)?,
-                )),
-            },
+            Self::Resolver(resolver) => {
+                match store.open().await?.receipt(write.scope, operation).await? {
+                    Some(receipt) => Ok(Resolved::Repetition(receipt)),
+                    None => Ok(Resolved::Metadata(
+                        resolver.resolve(write).await.map_err(Failure::from)?,
+                    )),
+                }
+            }
         }
     }
 }

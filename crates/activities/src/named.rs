@@ -1,15 +1,10 @@
-//! Stores and models under the names that payloads call them by.
+//! What payloads call by a name.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use notekeeper_models::ChatModel;
-use notekeeper_store::Store;
 
 use crate::{Failure, MetadataResolver};
-
-/// The stores of a worker, by name.
-#[derive(Debug, Clone)]
-pub struct Stores(Named<dyn Store>);
 
 /// The models of a worker, by name.
 #[derive(Debug, Clone)]
@@ -19,24 +14,9 @@ pub struct Models(Named<dyn ChatModel>);
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Resolvers(Named<dyn MetadataResolver>);
 
+/// Things by name.
 #[derive(Debug)]
-struct Named<T: ?Sized>(Arc<BTreeMap<String, Arc<T>>>);
-
-impl Stores {
-    /// Stores under their names. Of two with one name the later counts.
-    pub fn new(stores: impl IntoIterator<Item = (String, Arc<dyn Store>)>) -> Self {
-        Self(Named::new(stores))
-    }
-
-    /// The store with this name.
-    ///
-    /// # Errors
-    ///
-    /// An `InvalidArgument` that lists the configured names.
-    pub fn get(&self, name: &str) -> Result<&Arc<dyn Store>, Failure> {
-        self.0.get(name, "store")
-    }
-}
+pub(crate) struct Named<T: ?Sized>(Arc<BTreeMap<String, Arc<T>>>);
 
 impl Models {
     /// Models under their names. Of two with one name the later counts.
@@ -77,22 +57,27 @@ impl<T: ?Sized> Default for Named<T> {
 }
 
 impl<T: ?Sized> Named<T> {
-    fn new(entries: impl IntoIterator<Item = (String, Arc<T>)>) -> Self {
+    pub(crate) fn new(entries: impl IntoIterator<Item = (String, Arc<T>)>) -> Self {
         Self(Arc::new(entries.into_iter().collect()))
     }
 
     /// `what` is the field of the payload. What it held isn't repeated: it may be anything.
-    fn get(&self, name: &str, what: &str) -> Result<&Arc<T>, Failure> {
+    pub(crate) fn get(&self, name: &str, what: &str) -> Result<&Arc<T>, Failure> {
         self.0.get(name).ok_or_else(|| {
-            let known: Vec<String> = self.0.keys().map(|known| format!("`{known}`")).collect();
-            Failure::invalid(match known.as_slice() {
-                [] => format!("`{what}` names no configured {what}; none is configured"),
-                known => format!(
-                    "`{what}` names no configured {what}; configured: {}",
-                    known.join(", ")
-                ),
-            })
+            Failure::invalid(format!(
+                "`{what}` names no configured {what}; {}",
+                self.known()
+            ))
         })
+    }
+
+    /// Which names there are.
+    pub(crate) fn known(&self) -> String {
+        let known: Vec<String> = self.0.keys().map(|known| format!("`{known}`")).collect();
+        match known.as_slice() {
+            [] => "none is configured".to_owned(),
+            known => format!("configured: {}", known.join(", ")),
+        }
     }
 }
 

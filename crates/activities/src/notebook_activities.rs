@@ -8,9 +8,9 @@
 use std::sync::Arc;
 
 use notekeeper_contract::{
-    Argument, DeleteMemoryInput, DeletedMemory, ListMemoryInput, ListedMemory, LoadSnapshotInput,
-    LoadSnapshotOutput, MemoryContent, MemoryMatches, Outcome, ReadMemoryInput, SearchMemoryInput,
-    WriteMemoryInput, WrittenMemory,
+    Argument, DeleteMemoryInput, DeletedMemory, DescribeMemoryInput, DescribeMemoryOutput,
+    ListMemoryInput, ListedMemory, LoadSnapshotInput, LoadSnapshotOutput, MemoryContent,
+    MemoryMatches, Outcome, ReadMemoryInput, SearchMemoryInput, WriteMemoryInput, WrittenMemory,
 };
 use temporalio_macros::activities;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
@@ -18,7 +18,7 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use crate::{Caller, Failure, Notebook};
 
 /// The activities of the notebook: `load_snapshot`, `write_memory`, `read_memory`,
-/// `delete_memory`, `search_memory`, `list_memory`.
+/// `delete_memory`, `search_memory`, `list_memory`, `describe_memory`.
 #[derive(Debug, Clone)]
 pub struct NotebookActivities {
     notebook: Notebook,
@@ -99,6 +99,17 @@ impl NotebookActivities {
     ) -> Result<ListedMemory, ActivityError> {
         let run = async { self.notebook.list(input.decoded()?).await };
         finish(&context, run.await)
+    }
+
+    /// What there is to know of a run's memories.
+    #[activity(definition = notekeeper_contract::DescribeMemory)]
+    pub async fn describe_memory(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: Argument<DescribeMemoryInput>,
+    ) -> Result<DescribeMemoryOutput, ActivityError> {
+        let run = || self.notebook.describe(&input.decoded()?);
+        finish(&context, run())
     }
 }
 

@@ -35,14 +35,14 @@ impl Notebook {
     }
 
     async fn try_read(&self, input: &ReadMemoryInput) -> Result<MemoryContent, Stop> {
-        let store = self.stores.get(&input.store)?;
+        let store = self.stores.get(&input.store, input.workspace.as_deref())?;
         let chars_max = bounds::at_least_one("max_memory_size", input.max_memory_size)?;
         let name = NoteName::from_tool(&input.file)?;
         let scope = input.scope.resolve()?;
 
         let span = operation_span!("memory.read", self, store, scope, memory.chars = Empty);
         let read = async {
-            let part = store.read(&scope, &name, chars_max).await?;
+            let part = store.open().await?.read(&scope, &name, chars_max).await?;
             Ok(part.ok_or(Refusal::NotFound)?)
         };
         let part = read

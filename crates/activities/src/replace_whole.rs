@@ -1,6 +1,8 @@
 //! Replacing the whole text of a note, as an editor does. No activity: models append, or replace a
 //! passage that they name.
 
+use std::sync::Arc;
+
 use notekeeper_contract::{OperationRef, Outcome, ScopeRef, WrittenMemory};
 use notekeeper_domain::{
     Fingerprint, NoteName, Operation, OperationId, Refusal, Scope, WriteMetadata, is_blank,
@@ -9,7 +11,8 @@ use notekeeper_store::{Expected, Receipt, Store, WriteRequest};
 use tracing::{Instrument as _, field::Empty};
 
 use crate::{
-    Failure, Notebook, bounds,
+    Failure, Notebook, StoreAt, bounds,
+    change::change,
     failure::{Stop, settle},
     metadata::check_kept,
     span::{operation_span, record_mutation},
@@ -21,6 +24,8 @@ use crate::{
 pub struct ReplaceWhole {
     /// Name of the store.
     pub store: String,
+    /// The workspace, for a store that keeps its files in the run's.
+    pub workspace: Option<String>,
     /// Whose note.
     pub scope: ScopeRef,
     /// Name of the note; `.md` is added where it is missing.
@@ -63,7 +68,7 @@ impl Notebook {
     }
 
     async fn try_replace(&self, input: ReplaceWhole) -> Result<WrittenMemory, Stop> {
-        let store = self.stores.get(&input.store)?;
+        let store = self.stores.get(&input.store, input.workspace.as_deref())?;
         let chars_max = bounds::at_least_one("max_memory_size", input.max_memory_size)?;
         let expected = match &input.expected {
             ExpectedNote::Any => Expected::Any,
@@ -71,7 +76,7 @@ impl Notebook {
             ExpectedNote::Version(version) => bounds::expected(Some(version))?,
         };
         if input.metadata.is_some() {
-            check_kept(store.as_ref())?;
+            check_kept(&store)?;
         }
         let name = NoteName::from_tool(&input.file)?;
         check_content(&input.content, chars_max)?;
@@ -93,7 +98,7 @@ impl Notebook {
             metadata: input.metadata.as_ref(),
             ..WriteRequest::new(&input.content, &expected)
         };
-        let result = commit(store.as_ref(), &scope, &name, &request, &operation)
+        let result = commit(&store, &scope, &name, &request, &operation)
             .instrument(span.clone())
             .await;
         record_mutation(&span, &result, "ok");
@@ -115,17 +120,20 @@ fn check_content(content: &str, chars_max: usize) -> Result<(), Refusal> {
 }
 
 async fn commit(
-    store: &dyn Store,
+    store: &StoreAt<'_>,
     scope: &Scope,
     name: &NoteName,
     request: &WriteRequest<'_>,
     operation: &Operation,
 ) -> Result<Receipt, Stop> {
-    if is_blank(request.content) && !matches!(request.expected, Expected::Version(_)) {
-        let answered = store.receipt(scope, operation).await?;
-        if answered.is_none() && store.read(scope, name, 1).await?.is_none() {
-            return Err(Refusal::EmptyContent.into());
+    let replace = async |store: Arc<dyn Store>| {
+        if is_blank(request.content) && !matches!(request.expected, Expected::Version(_)) {
+            let answered = store.receipt(scope, operation).await?;
+            if answered.is_none() && store.read(scope, name, 1).await?.is_none() {
+                return Err(Refusal::EmptyContent.into());
+            }
         }
-    }
-    Ok(store.write(scope, name, request, Some(operation)).await?)
+        store.write(scope, name, request, Some(operation)).await
+    };
+    change(store, scope, name, operation, replace).await
 }

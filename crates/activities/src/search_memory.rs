@@ -28,7 +28,7 @@ impl Notebook {
     }
 
     async fn try_search(&self, input: &SearchMemoryInput) -> Result<MemoryMatches, Stop> {
-        let store = self.stores.get(&input.store)?;
+        let store = self.stores.get(&input.store, input.workspace.as_deref())?;
         let limits = limits(input)?;
         let query = SearchQuery::parse(&input.query)?;
         let scope = input.scope.resolve()?;
@@ -43,8 +43,8 @@ impl Notebook {
             memory.chars = Empty,
             memory.truncated = Empty,
         );
-        let answer = store
-            .search(&scope, &query, &limits)
+        let search = async { store.open().await?.search(&scope, &query, &limits).await };
+        let answer = search
             .instrument(span.clone())
             .await
             .map_err(Stop::from)

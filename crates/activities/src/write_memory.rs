@@ -1,12 +1,15 @@
 //! `write_memory`: append to a note, or replace one passage.
 
+use std::sync::Arc;
+
 use notekeeper_contract::{Outcome, WriteMemoryInput, WrittenMemory};
 use notekeeper_domain::{Edit, Fingerprint, NoteName, Operation, Scope};
 use notekeeper_store::{EditRequest, Receipt, Store, StoreError};
 use tracing::{Instrument as _, field::Empty};
 
 use crate::{
-    Caller, Failure, Notebook, WriteCall, bounds,
+    Caller, Failure, Notebook, StoreAt, WriteCall, bounds,
+    change::change,
     failure::{Stop, settle},
     fault,
     metadata::Resolved,
@@ -37,10 +40,10 @@ impl Notebook {
         input: WriteMemoryInput,
         caller: &Caller,
     ) -> Result<WrittenMemory, Stop> {
-        let store = self.stores.get(&input.store)?;
+        let store = self.stores.get(&input.store, input.workspace.as_deref())?;
         let note_chars_max = bounds::at_least_one("max_memory_size", input.max_memory_size)?;
         let expected = bounds::expected(input.expected_version.as_deref())?;
-        let source = self.metadata_source(input.write_metadata, store.as_ref())?;
+        let source = self.metadata_source(input.write_metadata, &store)?;
         let name = NoteName::from_tool(&input.file)?;
         let edit = Edit::new(input.content, input.old_text)?;
         let scope = input.scope.resolve()?;
@@ -65,7 +68,7 @@ impl Notebook {
             memory.replayed = Empty,
         );
         let write = async {
-            let metadata = match source.resolved(store.as_ref(), &call, &operation).await? {
+            let metadata = match source.resolved(&store, &call, &operation).await? {
                 Resolved::Repetition(receipt) => return Ok(receipt),
                 Resolved::Metadata(metadata) => metadata,
             };
@@ -75,7 +78,7 @@ impl Notebook {
                 expected,
                 metadata: metadata.as_ref(),
             };
-            commit(store.as_ref(), &scope, &name, &request, &operation).await
+            commit(&store, &scope, &name, &request, &operation).await
         };
         let result = write.instrument(span.clone()).await;
         record_mutation(&span, &result, "ok");
@@ -84,14 +87,15 @@ impl Notebook {
 }
 
 async fn commit(
-    store: &dyn Store,
+    store: &StoreAt<'_>,
     scope: &Scope,
     name: &NoteName,
     request: &EditRequest<'_>,
     operation: &Operation,
 ) -> Result<Receipt, Stop> {
     fault::reach(fault::WRITE_BEFORE_COMMIT)?;
-    let receipt = store.edit(scope, name, request, operation).await?;
+    let edit = async |store: Arc<dyn Store>| store.edit(scope, name, request, operation).await;
+    let receipt = change(store, scope, name, operation, edit).await?;
     fault::reach(fault::WRITE_AFTER_COMMIT)?;
     Ok(receipt)
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod call_model;
 pub(crate) mod delete_memory;
+pub(crate) mod describe_memory;
 pub(crate) mod list_memory;
 pub(crate) mod load_snapshot;
 pub(crate) mod read_memory;

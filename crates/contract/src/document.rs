@@ -11,11 +11,12 @@ use serde_json::Value;
 
 use crate::{
     CallModelInput, CallModelOutput, ChatMemory, ChatMessage, ChatToolCall, ChatToolDefinition,
-    DeleteMemoryInput, DeletedMemory, Delivery, FailureType, ListMemoryInput, ListedMemory,
-    LoadSnapshotInput, LoadSnapshotOutput, MemoryBlock, MemoryContent, MemoryFile, MemoryMatch,
-    MemoryMatches, MetadataSource, OperationRef, Outcome, ReadMemoryInput, Refused, RenderOptions,
-    ScopeRef, SearchMemoryInput, SnapshotAnswer, SnapshotRequest, SnapshotStats, ToolInput,
-    WriteMemoryInput, WrittenMemory, write_metadata::SourceJson,
+    DeleteMemoryInput, DeletedMemory, Delivery, DescribeMemoryInput, DescribeMemoryOutput,
+    FailureType, ListMemoryInput, ListedMemory, LoadSnapshotInput, LoadSnapshotOutput, MemoryBlock,
+    MemoryContent, MemoryDescription, MemoryFile, MemoryMatch, MemoryMatches, MemoryPlace,
+    MetadataSource, OperationRef, Outcome, ReadMemoryInput, Refused, RenderOptions, ScopeRef,
+    SearchMemoryInput, SnapshotAnswer, SnapshotRequest, SnapshotStats, ToolInput, WriteMemoryInput,
+    WrittenMemory, write_metadata::SourceJson,
 };
 
 /// Which way a type goes: what may be left out differs.
@@ -43,6 +44,10 @@ fn table(name: &str) -> Option<String> {
         "ListMemoryInput" => fields::<ListMemoryInput>(Argument),
         "ListedMemory" => fields::<ListedMemory>(Result),
         "MemoryFile" => fields::<MemoryFile>(Result),
+        "DescribeMemoryInput" => fields::<DescribeMemoryInput>(Argument),
+        "MemoryPlace" => fields::<MemoryPlace>(Argument),
+        "DescribeMemoryOutput" => fields::<DescribeMemoryOutput>(Result),
+        "MemoryDescription" => fields::<MemoryDescription>(Result),
         "LoadSnapshotInput" => fields::<LoadSnapshotInput>(Argument),
         "SnapshotRequest" => fields::<SnapshotRequest>(Argument),
         "RenderOptions" => fields::<RenderOptions>(Argument),
@@ -98,6 +103,14 @@ fn schema_files() -> Vec<(&'static str, Value)> {
         ),
         ("list_memory.input", schema::<ListMemoryInput>(Argument)),
         ("list_memory.output", schema::<ListedMemory>(Result)),
+        (
+            "describe_memory.input",
+            schema::<DescribeMemoryInput>(Argument),
+        ),
+        (
+            "describe_memory.output",
+            schema::<DescribeMemoryOutput>(Result),
+        ),
         ("load_snapshot.input", schema::<LoadSnapshotInput>(Argument)),
         ("load_snapshot.output", schema::<LoadSnapshotOutput>(Result)),
         ("call_model.input", schema::<CallModelInput>(Argument)),

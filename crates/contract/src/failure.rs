@@ -22,8 +22,7 @@ pub enum FailureType {
     OperationConflict,
     /// The note isn't at the version that the caller expects.
     VersionConflict,
-    /// The store is read-only, or the system doesn't let the worker write there: a permission, a
-    /// read-only file system, a full disk.
+    /// The store is read-only. A tool call is refused instead.
     ReadOnly,
     /// Something exceeds a limit; the message names limit, size and remedy.
     TooLarge,

@@ -19,6 +19,9 @@ mod write_metadata;
 pub use activities::{
     call_model::{CallModel, CallModelInput, CallModelOutput, MemoryBlock},
     delete_memory::{DeleteMemory, DeleteMemoryInput, DeletedMemory},
+    describe_memory::{
+        DescribeMemory, DescribeMemoryInput, DescribeMemoryOutput, MemoryDescription, MemoryPlace,
+    },
     list_memory::{ListMemory, ListMemoryInput, ListedMemory, MemoryFile},
     load_snapshot::{
         Delivery, LoadSnapshot, LoadSnapshotInput, LoadSnapshotOutput, RenderOptions,

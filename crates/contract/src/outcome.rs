@@ -20,8 +20,8 @@ pub enum Outcome<T> {
 #[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 pub struct Refused {
     /// Stable code: `invalid_path`, `empty_content`, `nul`, `not_found`, `old_text_not_found`,
-    /// `ambiguous`, `too_large`, `too_large_existing`, `protected`, `conflict_exhausted`,
-    /// `path_escape`, `unusable_file`,
+    /// `ambiguous`, `too_large`, `too_large_existing`, `protected`, `read_only`,
+    /// `workspace_refused`, `conflict_exhausted`, `path_escape`, `unusable_file`,
     /// `query_empty`, `query_too_long`, `query_too_many_terms`, `invalid_arguments`, `unknown_tool`.
     pub reason: String,
     /// Text for the model.

@@ -8,6 +8,7 @@
 
 mod edit;
 mod escape;
+mod files;
 mod guidance;
 mod limits;
 mod lowering;
@@ -30,6 +31,7 @@ mod deadline;
 
 pub use edit::{AppliedEdit, Edit, WriteStatus};
 pub use escape::escape_stored_text;
+pub use files::VisibleFiles;
 pub use guidance::{DEFAULT_GUIDANCE, rendered_guidance};
 pub use limits::*;
 pub use message::{Message, ToolCall, UserPart};
@@ -48,8 +50,8 @@ pub use snapshot::{
 };
 pub use text::{char_prefix, char_suffix, is_blank, is_space, trim_end_space, trim_space};
 pub use tools::{
-    DELETE_MEMORY, READ_MEMORY, SEARCH_MEMORY, ToolDefinition, WRITE_MEMORY, memory_tools,
-    read_result_text, tool_name,
+    DELETE_MEMORY, OfferedTools, READ_MEMORY, SEARCH_MEMORY, ToolDefinition, WRITE_MEMORY,
+    memory_tools, offered_memory_tools, read_result_text, tool_name,
 };
 pub use version::Version;
 pub use write_metadata::{InvalidMetadata, WriteMetadata};

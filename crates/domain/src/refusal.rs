@@ -6,7 +6,8 @@ use crate::{InvalidNoteName, QUERY_CHARS_MAX, QUERY_TERMS_MAX};
 /// never retried.
 ///
 /// The messages name no tool, because a model may see the tools under other names, and quote no
-/// content, because refusals end up in histories and logs.
+/// content, because refusals end up in histories and logs. Those about the place where notes are
+/// kept name the note and nothing else, so that no path and no namespace reaches the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The `file` argument names no note.
@@ -56,6 +57,18 @@ pub enum Refusal {
     /// The main note can't be deleted.
     #[error("MEMORY.md can't be deleted; remove or correct its text instead")]
     Protected,
+    /// The notes are where nothing may be written.
+    #[error("{file} can't be changed: this notebook is read-only")]
+    ReadOnly {
+        /// Name of the note.
+        file: String,
+    },
+    /// The place where the notes are kept refuses the change, or took too long over it.
+    #[error("{file} could not be changed: the place where it is kept refused; go on without it")]
+    WorkspaceRefused {
+        /// Name of the note.
+        file: String,
+    },
     /// Concurrent changes kept winning.
     #[error("the file keeps changing under this call; try again")]
     ConflictExhausted,
@@ -95,6 +108,8 @@ impl Refusal {
             Self::TooLarge { .. } => "too_large",
             Self::ExistingTooLarge { .. } => "too_large_existing",
             Self::Protected => "protected",
+            Self::ReadOnly { .. } => "read_only",
+            Self::WorkspaceRefused { .. } => "workspace_refused",
             Self::ConflictExhausted => "conflict_exhausted",
             Self::PathEscape => "path_escape",
             Self::UnusableFile { .. } => "unusable_file",
@@ -125,6 +140,12 @@ mod tests {
             },
             Refusal::ExistingTooLarge { chars_max: 65_536 },
             Refusal::Protected,
+            Refusal::ReadOnly {
+                file: "teas.md".to_owned(),
+            },
+            Refusal::WorkspaceRefused {
+                file: "teas.md".to_owned(),
+            },
             Refusal::ConflictExhausted,
             Refusal::PathEscape,
             Refusal::UnusableFile {

@@ -68,6 +68,9 @@ pub struct RenderSettings {
     pub searcher: String,
     /// A sentence that says where the files are, where the model's file tool reads them.
     pub location: Option<String>,
+    /// How that tool reads the main note, as the model would call it; named in the place of
+    /// `reader` where the block says the location.
+    pub file_reader: Option<String>,
 }
 
 impl RenderSettings {
@@ -125,6 +128,8 @@ pub struct SnapshotCounts {
     pub files_truncated: bool,
     /// Whether only a part of the main note was read.
     pub main_truncated: bool,
+    /// Whether the block says where the files are.
+    pub located: bool,
     /// Characters of the whole block.
     pub block_chars: usize,
 }
@@ -154,6 +159,7 @@ pub struct SnapshotCounts {
 ///     reader: "read_memory".to_owned(),
 ///     searcher: "search_memory".to_owned(),
 ///     location: None,
+///     file_reader: None,
 /// };
 /// let Rendered::Block { text, counts } = render_snapshot(&notebook, &settings) else {
 ///     panic!("something is stored and fits");
@@ -193,6 +199,7 @@ pub fn render_snapshot(notebook: &Notebook, settings: &RenderSettings) -> Render
         main_truncated: main
             .as_ref()
             .is_some_and(|main| main.part != MainPart::Whole),
+        located: fitted.prefaced && page.says_location,
         block_chars: text.chars().count(),
     };
     Rendered::Block { text, counts }

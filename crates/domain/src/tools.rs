@@ -35,8 +35,39 @@ pub fn tool_name(prefix: &str, tool: &str) -> String {
     }
 }
 
+/// Which of the memory tools a request offers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OfferedTools {
+    /// Those that change notes.
+    pub writing: bool,
+    /// The one that reads a note.
+    pub reading: bool,
+}
+
+impl OfferedTools {
+    /// All of them.
+    pub const ALL: Self = Self {
+        writing: true,
+        reading: true,
+    };
+
+    /// Whether the tool of this name, without any prefix, is among them.
+    pub fn has(self, tool: &str) -> bool {
+        match tool {
+            WRITE_MEMORY | DELETE_MEMORY => self.writing,
+            READ_MEMORY => self.reading,
+            _ => tool == SEARCH_MEMORY,
+        }
+    }
+}
+
 /// The memory tools, their names after `{prefix}_` where a prefix is set.
 pub fn memory_tools(prefix: &str) -> Vec<ToolDefinition> {
+    offered_memory_tools(prefix, OfferedTools::ALL)
+}
+
+/// Those of the memory tools that are offered. None of them mentions one that isn't.
+pub fn offered_memory_tools(prefix: &str, offered: OfferedTools) -> Vec<ToolDefinition> {
     let name = |tool| tool_name(prefix, tool);
     let (write, read, search) = (name(WRITE_MEMORY), name(READ_MEMORY), name(SEARCH_MEMORY));
     let definition = |name: &str, description: String, parameters: Value| ToolDefinition {
@@ -44,45 +75,65 @@ pub fn memory_tools(prefix: &str) -> Vec<ToolDefinition> {
         description,
         parameters,
     };
-    vec![
-        definition(
-            &write,
-            format!(
-                "Write to a file of your notebook. Without old_text, content is added at the end, \
+    let more_of_a_file = match offered.reading {
+        true => format!("; {read} shows more of a file"),
+        false => String::new(),
+    };
+    let tools = [
+        (
+            WRITE_MEMORY,
+            definition(
+                &write,
+                format!(
+                    "Write to a file of your notebook. Without old_text, content is added at the end, \
                  and a file that doesn't exist is made. With old_text, content takes the place of \
                  that passage; empty content removes it. Keep short, lasting facts in {MAIN_NOTE} \
                  and longer topics in files of their own, and change what no longer holds instead \
                  of adding its opposite."
+                ),
+                write_parameters(),
             ),
-            write_parameters(),
         ),
-        definition(
-            &read,
-            format!(
-                "Read a file of your notebook, up to a size limit; {search} finds the file for a \
+        (
+            READ_MEMORY,
+            definition(
+                &read,
+                format!(
+                    "Read a file of your notebook, up to a size limit; {search} finds the file for a \
                  topic. What it says may be out of date: check what could have changed before you \
                  rely on it."
+                ),
+                file_parameters(
+                    "Name of the file, as the notebook lists it or a search returns it.",
+                ),
             ),
-            file_parameters("Name of the file, as the notebook lists it or a search returns it."),
         ),
-        definition(
-            &name(DELETE_MEMORY),
-            format!(
-                "Delete a file of your notebook that is of no more use. {MAIN_NOTE} can't be \
+        (
+            DELETE_MEMORY,
+            definition(
+                &name(DELETE_MEMORY),
+                format!(
+                    "Delete a file of your notebook that is of no more use. {MAIN_NOTE} can't be \
                  deleted; change its text with {write}."
+                ),
+                file_parameters("Name of the file to delete."),
             ),
-            file_parameters("Name of the file to delete."),
         ),
-        definition(
-            &search,
-            format!(
-                "Search the names and the text of your notebook's files for words, whatever their \
+        (
+            SEARCH_MEMORY,
+            definition(
+                &search,
+                format!(
+                    "Search the names and the text of your notebook's files for words, whatever their \
                  case. The files with the most hits come first, each with the text around its \
-                 first hit; {read} shows more of a file."
+                 first hit{more_of_a_file}."
+                ),
+                search_parameters(),
             ),
-            search_parameters(),
         ),
-    ]
+    ];
+    let offered = tools.into_iter().filter(|(tool, _)| offered.has(tool));
+    offered.map(|(_, definition)| definition).collect()
 }
 
 fn write_parameters() -> Value {
@@ -230,6 +281,30 @@ mod tests {
                 .description
                 .contains("org_write_memory")
         );
+    }
+
+    #[test]
+    fn what_is_not_offered_is_not_mentioned_either() {
+        let cases = [
+            (false, true, ["read_memory", "search_memory"].as_slice()),
+            (
+                true,
+                false,
+                &["write_memory", "delete_memory", "search_memory"],
+            ),
+            (false, false, &["search_memory"]),
+        ];
+        for (writing, reading, names) in cases {
+            let tools = offered_memory_tools("", OfferedTools { writing, reading });
+            let offered: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
+            assert_eq!(offered, names);
+            let all = [WRITE_MEMORY, READ_MEMORY, DELETE_MEMORY, SEARCH_MEMORY];
+            for hidden in all.iter().filter(|name| !names.contains(name)) {
+                for tool in &tools {
+                    assert!(!tool.description.contains(hidden), "{}", tool.description);
+                }
+            }
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod resolved;
 mod stores;
 mod telemetry;
 mod worker;
+mod workspaces;
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -25,7 +26,7 @@ pub(crate) use self::{
 };
 use self::{
     models::ModelSection, parse::parse, stores::StoreSection, telemetry::TelemetrySection,
-    worker::WorkerSection,
+    worker::WorkerSection, workspaces::WorkspaceSection,
 };
 
 /// What the TOML file may hold. An unknown key is an error.
@@ -35,6 +36,7 @@ pub(crate) struct File {
     temporal: TemporalSection,
     worker: WorkerSection,
     stores: BTreeMap<String, StoreSection>,
+    workspaces: BTreeMap<String, WorkspaceSection>,
     models: BTreeMap<String, ModelSection>,
     telemetry: TelemetrySection,
 }

@@ -21,6 +21,7 @@ mod shutdown;
 mod telemetry;
 mod wiring;
 mod workers;
+mod workspace_files;
 
 pub use cli::{Cli, run};
 pub use failure_converter::data_converter;

@@ -1,15 +1,18 @@
 //! From settings to stores, models and activities.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
-use anyhow::Context as _;
-use notekeeper_activities::{Models, Stores};
+use anyhow::{Context as _, bail};
+use notekeeper_activities::{FileStores, Models, OpenFiles, Stores, Workspace};
 use notekeeper_models::{ChatModel, OpenAiModel, ScriptedModel};
 use notekeeper_store::{
     FileStore, InMemoryStore, PostgresOptions, PostgresStore, SqliteStore, Store,
 };
 
-use crate::config::{ModelConfig, StoreConfig};
+use crate::{
+    config::{ModelConfig, StoreConfig},
+    workspace_files::WorkspaceFiles,
+};
 
 /// The stores of a worker, by name.
 pub(crate) struct OpenStores {
@@ -24,8 +27,11 @@ pub(crate) struct OpenStores {
 /// anything said yet.
 pub(crate) async fn open_stores(
     configs: &BTreeMap<String, StoreConfig>,
+    workspaces: &BTreeMap<String, Workspace>,
 ) -> anyhow::Result<OpenStores> {
     let mut stores: Vec<(String, Arc<dyn Store>)> = Vec::new();
+    let mut in_workspaces = Vec::new();
+    let opener: Arc<dyn OpenFiles> = Arc::new(WorkspaceFiles::default());
     let mut databases = Vec::new();
     let mut files = Vec::new();
     for (name, config) in configs {
@@ -46,6 +52,13 @@ pub(crate) async fn open_stores(
                 let opened = FileStore::open(options.clone()).await;
                 Arc::new(opened.with_context(|| format!("store `{name}`"))?)
             }
+            StoreConfig::WorkspaceFiles(config) => {
+                // Opened in each workspace when a run first needs it there.
+                let (own, opener) = (config.workspace.clone(), Arc::clone(&opener));
+                let files = FileStores::new(&config.directory, own, opener);
+                in_workspaces.push((name.clone(), files));
+                continue;
+            }
             StoreConfig::InMemory => {
                 tracing::warn!("store `{name}` lives in memory: its notes end with this process");
                 Arc::new(InMemoryStore::default())
@@ -54,10 +67,35 @@ pub(crate) async fn open_stores(
         stores.push((name.clone(), store));
     }
     Ok(OpenStores {
-        stores: Stores::new(stores),
+        stores: Stores::with_workspaces(stores, in_workspaces, workspaces.clone()),
         databases,
         files,
     })
+}
+
+/// Refuses to serve a workspace that isn't on this machine.
+pub(crate) fn check_roots(workspaces: &BTreeMap<String, Workspace>) -> anyhow::Result<()> {
+    for (name, workspace) in workspaces {
+        if workspace.is_served {
+            check_root(&workspace.root).with_context(|| format!("workspace `{name}`"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a root that is no directory here.
+pub(crate) fn check_root(root: &Path) -> anyhow::Result<()> {
+    let found = std::fs::metadata(root).with_context(|| {
+        format!(
+            "its root `{}` can't be used here; make it, or give the workspace the `task_queue` of \
+             the workers that have it",
+            root.display()
+        )
+    })?;
+    if !found.is_dir() {
+        bail!("its root `{}` is no directory", root.display());
+    }
+    Ok(())
 }
 
 /// A PostgreSQL store that nothing has been asked of yet.

@@ -105,6 +105,7 @@ fn config(given: &Fields<'_>) -> Result<Config, Stop> {
         reader: "read_memory".to_owned(),
         searcher: "search_memory".to_owned(),
         location: None,
+        file_reader: None,
     };
     let note_chars_max = config.bound("max_memory_size")?.unwrap_or(65_536);
     config.done()?;

@@ -17,6 +17,10 @@ use crate::MemorySettings;
 pub struct AgentInput {
     /// The tenant, for [`AgentWorkflow`](crate::AgentWorkflow), whose resolver answers with it.
     pub namespace: String,
+    /// Which of the worker's workspaces the run is in; none where it is missing. A memory whose
+    /// store keeps its files in the run's workspace can't do without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
     /// Anything that another workflow type's resolver needs.
     pub attributes: Value,
     /// The memories; one with all defaults where none are given.
@@ -45,6 +49,7 @@ impl Default for AgentInput {
     fn default() -> Self {
         Self {
             namespace: String::new(),
+            workspace: None,
             attributes: Value::Null,
             memories: vec![MemorySettings::default()],
             instructions: String::new(),
@@ -59,8 +64,11 @@ impl Default for AgentInput {
     }
 }
 
+/// Kind of a tool that reads files of the run's workspace by their paths.
+pub const FILE_READER: &str = "file_reader";
+
 /// A tool that an activity of the application carries out. The activity gets
-/// `{arguments, scope, operation}` and answers any JSON.
+/// `{arguments, scope, workspace, operation}` and answers any JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ApplicationTool {
     /// Name, as the model sees it.
@@ -69,8 +77,9 @@ pub struct ApplicationTool {
     pub description: String,
     /// JSON Schema of its arguments.
     pub parameters: Value,
-    /// What kind of tool it is, such as `file_reader`. Recorded for workflow code that asks;
-    /// nothing here depends on it.
+    /// What kind of tool it is. With [`FILE_READER`] the tool reads files of the run's workspace,
+    /// and `read_memory` of a memory whose files are there steps aside for it. Any other is only
+    /// recorded, for workflow code that asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// Activity type to schedule, 1 to 200 bytes.

@@ -1,5 +1,7 @@
 //! The run of an agent workflow, and its update.
 
+use std::rc::Rc;
+
 use notekeeper_contract::{Argument, FailureType};
 use temporalio_workflow::{
     ContinueAsNewOptions, WaitConditionOptions, WorkflowCancellationToken, WorkflowContext,
@@ -9,6 +11,7 @@ use temporalio_workflow::{
 use super::{
     Agent, AgentFailure, AgentHost, AgentInput, AgentOutput, Reply, Resumed, SendMessage, turn,
 };
+use crate::CallFailure;
 
 /// Runs until the conversation is closed, or continues as new where the history has grown.
 ///
@@ -21,6 +24,11 @@ pub async fn run<W: AgentHost>(
     continue_as_new: impl Fn(&WorkflowContext<W>, AgentInput) -> WorkflowTermination,
 ) -> WorkflowResult<AgentOutput> {
     if let Some(failure) = ctx.state(|host| refused_input(host.agent())) {
+        return Err(failure.into_application_failure().into());
+    }
+    start(ctx).await;
+    if let Some(failure) = ctx.state(|host| refused_input(host.agent())) {
+        handlers_finished(ctx).await;
         return Err(failure.into_application_failure().into());
     }
     let waiting = ctx.clone();
@@ -40,6 +48,35 @@ pub async fn run<W: AgentHost>(
         Some(next) => Err(continue_as_new(ctx, next)),
         None => Ok(output),
     }
+}
+
+/// Asks how the memories are kept, before any message is served. What can't pass, such as a store
+/// that isn't there, refuses the input and ends the run; where nobody answers, the next message asks
+/// again.
+async fn start<W: AgentHost>(ctx: &WorkflowContext<W>) {
+    let described = describe(ctx).await;
+    ctx.state_mut(|host| {
+        let agent = host.agent_mut();
+        agent.started = true;
+        match described {
+            Err(failure) if failure.ends_the_run() => agent.setup = Err(failure.into()),
+            _ => {}
+        }
+    });
+}
+
+/// Asks how the memories are kept, unless that is known.
+async fn describe<W: AgentHost>(ctx: &WorkflowContext<W>) -> Result<(), CallFailure> {
+    let unknown = ctx.state(|host| {
+        let agent = host.agent();
+        let setup = agent.setup.as_ref().ok().filter(|_| !agent.described);
+        setup.map(Rc::clone)
+    });
+    if let Some(setup) = unknown {
+        setup.describe(ctx).await?;
+        ctx.state_mut(|host| host.agent_mut().described = true);
+    }
+    Ok(())
 }
 
 /// Waits until every message taken has its answer, also after a cancellation: the handlers see it
@@ -178,7 +215,7 @@ pub async fn send_message<W: AgentHost>(
         agent.queue.take_ticket()
     });
     let up = ctx
-        .wait_condition(|host: &W| host.agent().queue.is_up(ticket))
+        .wait_condition(|host: &W| host.agent().started && host.agent().queue.is_up(ticket))
         .await;
     let result = match up {
         Ok(()) => answer(ctx, &message).await,
@@ -208,6 +245,7 @@ async fn answer<W: AgentHost>(
     if ctx.state(|host| host.agent().recorded_bytes > CONTINUE_AT_BYTES) {
         return Err(continuing());
     }
+    describe(ctx).await?;
     let reply = turn::take_turn(ctx, &message.text).await?;
     ctx.state_mut(|host| {
         let agent = host.agent_mut();

@@ -1,10 +1,11 @@
 //! From a workflow's input to memories, tools and instructions.
 
 use notekeeper_contract::{Argument, ChatToolDefinition, Delivery, FailureType};
+use temporalio_workflow::WorkflowContext;
 
-use super::{AgentFailure, AgentInput, ApplicationTool};
+use super::{AgentFailure, AgentInput, ApplicationTool, FILE_READER};
 use crate::{
-    Memory, MemorySettings, Session,
+    CallFailure, Memory, MemorySettings, Session,
     settings::{check_name, check_timeout},
     spec::unknown_setting,
 };
@@ -33,7 +34,6 @@ pub(super) struct Setup {
     pub(super) places: Vec<usize>,
     /// The application's instructions, then each memory's guidance.
     pub(super) instructions: String,
-    pub(super) definitions: Vec<ChatToolDefinition>,
     /// What the next run starts from, beside what is handed over to it.
     pub(super) input: AgentInput,
 }
@@ -54,32 +54,65 @@ impl Setup {
                 format!("workflow input: {what}"),
             )
         })?;
-        let session = Session::new();
+        let session = match &input.workspace {
+            None => Session::new(),
+            Some(name) => Session::in_workspace(name),
+        };
+        let reads_files = |tool: &&ApplicationTool| tool.kind.as_deref() == Some(FILE_READER);
+        let file_reader = input.tools.iter().find(reads_files);
         let (mut memories, mut places) = (Vec::<Memory>::new(), Vec::new());
         for (place, given) in input.memories.iter().enumerate() {
             let mut settings = given.clone();
             settings.delivery.get_or_insert(Delivery::Reference);
             let memory = session.open(settings, &input, |input| resolve(input, given))?;
             if !memories.iter().any(|known| known.is_same(&memory)) {
+                memory.set_file_reader(file_reader.map(|tool| tool.name.as_str()));
                 memories.push(memory);
                 places.push(place);
             }
         }
         check_scope(&input, &session)?;
+        check_tool_names(&memories, &input.tools)?;
         Ok(Self {
             session,
             instructions: instructions(&input.instructions, &memories),
-            definitions: tool_definitions(&memories, &input.tools)?,
             memories,
             places,
             input,
         })
     }
 
-    /// The task queue of model requests: that of the memories, whose workers can resolve their
-    /// blocks. `None` is the workflow's own.
+    /// The task queue of model requests: that of the memories' settings, whose workers can resolve
+    /// their blocks. `None` is the workflow's own.
     pub(super) fn model_queue(&self) -> Option<String> {
         self.input.memories.first()?.activities.queue.task_queue()
+    }
+
+    /// Asks how the memories are kept. The block of one whose activities go to a task queue of its
+    /// workspace comes inline: no worker on the queue of model requests need have its files.
+    pub(super) async fn describe<W>(&self, ctx: &WorkflowContext<W>) -> Result<(), CallFailure> {
+        self.session.describe(ctx, &self.memories).await?;
+        let elsewhere = |memory: &&Memory| {
+            memory
+                .own_queue()
+                .is_some_and(|own| Some(own) != self.model_queue())
+        };
+        self.memories
+            .iter()
+            .filter(elsewhere)
+            .for_each(Memory::deliver_inline);
+        Ok(())
+    }
+
+    /// What the model may call in the request that is next.
+    pub(super) fn definitions(&self) -> Vec<ChatToolDefinition> {
+        let own = self.input.tools.iter().map(|tool| ChatToolDefinition {
+            name: tool.name.clone(),
+            description: tool.description.clone(),
+            parameters: tool.parameters.clone(),
+        });
+        let of_memories = self.memories.iter().flat_map(Memory::tools);
+        of_memories.chain(own).collect()
     }
 }
 
@@ -165,25 +198,19 @@ fn check_scope(input: &AgentInput, session: &Session) -> Result<(), AgentFailure
     }
 }
 
-fn tool_definitions(
-    memories: &[Memory],
-    tools: &[ApplicationTool],
-) -> Result<Vec<ChatToolDefinition>, AgentFailure> {
-    let mut definitions: Vec<_> = memories.iter().flat_map(Memory::tools).collect();
-    for tool in tools {
-        if definitions.iter().any(|known| known.name == tool.name) {
+/// No tool has the name of another, nor of a memory's that may be hidden.
+fn check_tool_names(memories: &[Memory], tools: &[ApplicationTool]) -> Result<(), AgentFailure> {
+    for (index, tool) in tools.iter().enumerate() {
+        let same = |known: &ApplicationTool| known.name == tool.name;
+        let is_owned = memories.iter().any(|memory| memory.owns_tool(&tool.name));
+        if is_owned || tools[..index].iter().any(same) {
             return Err(AgentFailure::new(
                 FailureType::InvalidArgument,
                 format!("workflow input: two tools are named `{}`", tool.name),
             ));
         }
-        definitions.push(ChatToolDefinition {
-            name: tool.name.clone(),
-            description: tool.description.clone(),
-            parameters: tool.parameters.clone(),
-        });
     }
-    Ok(definitions)
+    Ok(())
 }
 
 fn instructions(own: &str, memories: &[Memory]) -> String {

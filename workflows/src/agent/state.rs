@@ -32,6 +32,10 @@ pub struct Agent {
     pub(super) turns: u64,
     pub(super) skipped_snapshots: u64,
     pub(super) queue: Queue,
+    /// Whether it is known how the memories are kept.
+    pub(super) described: bool,
+    /// Whether the run has asked for that, and messages may be served.
+    pub(super) started: bool,
     pub(super) closing: bool,
     /// No new message is taken: the run continues as new once those taken have their answers.
     pub(super) continuing: bool,
@@ -108,6 +112,8 @@ impl Agent {
             turns: 0,
             skipped_snapshots: 0,
             queue: Queue::default(),
+            described: false,
+            started: false,
             closing: false,
             continuing: false,
             recorded_bytes: 0,

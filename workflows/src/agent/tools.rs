@@ -104,6 +104,7 @@ async fn call_application<W: AgentHost>(
     let input = ToolInput {
         arguments,
         scope: memory.scope_ref(),
+        workspace: setup.session.workspace().map(str::to_owned),
         operation,
     };
     let converter = ctx.payload_converter().clone();

@@ -163,7 +163,7 @@ impl<W: AgentHost> Turn<'_, W> {
             instructions: self.setup.instructions.clone(),
             messages: self.ctx.state(|host| host.agent().transcript()),
             memories,
-            tools: self.setup.definitions.clone(),
+            tools: self.setup.definitions(),
         };
         self.record(&request)?;
         let step = self.setup.session.next_step(self.ctx);

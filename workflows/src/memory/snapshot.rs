@@ -6,10 +6,10 @@ use notekeeper_contract::{
     Delivery, LoadSnapshot, LoadSnapshotInput, LoadSnapshotOutput, MemoryBlock, RenderOptions,
     SnapshotAnswer, SnapshotRequest,
 };
-use notekeeper_domain as domain;
+use notekeeper_domain::{self as domain, VisibleFiles};
 use temporalio_workflow::{ActivityExecutionError, WorkflowContext, join_all};
 
-use super::{Held, Memory};
+use super::{Held, Memory, files::Shown};
 use crate::{
     CallFailure,
     activity_call::{CallOptions, call},
@@ -49,8 +49,10 @@ impl Memory {
     /// What `load_snapshot` is asked for this memory: for callers who schedule the activity themselves.
     pub fn snapshot_request(&self) -> SnapshotRequest {
         let settings = self.settings();
+        let files = self.visible_files();
         SnapshotRequest {
             store: settings.store.clone(),
+            workspace: self.workspace(),
             scope: self.scope_ref(),
             held_digest: self
                 .inner
@@ -58,16 +60,17 @@ impl Memory {
                 .borrow()
                 .as_ref()
                 .map(|held| held.digest.clone()),
-            delivery: settings.delivery.unwrap_or_default(),
+            delivery: self.delivery(),
             render: RenderOptions {
                 max_tokens: settings.max_tokens,
-                guidance_chars: self.guidance().map_or(0, |text| text.chars().count()),
+                guidance_chars: self.guidance_chars(),
                 max_lines: settings.max_lines,
                 max_memory_size: settings.max_memory_size,
                 heading: settings.heading.clone(),
                 reader: settings.tool_name(domain::READ_MEMORY),
                 searcher: settings.tool_name(domain::SEARCH_MEMORY),
-                location: None,
+                location: files.as_ref().map(VisibleFiles::location),
+                file_reader: files.as_ref().map(VisibleFiles::main_note_call),
             },
         }
     }
@@ -81,26 +84,55 @@ impl Memory {
         }
     }
 
+    fn delivery(&self) -> Delivery {
+        match self.inner.inline.get() {
+            true => Delivery::Inline,
+            false => self.settings().delivery.unwrap_or_default(),
+        }
+    }
+
+    fn hold(&self, held: Option<Held>) {
+        self.inner.shown.set(match &held {
+            None => Shown::NoNotes,
+            Some(held) if held.located => Shown::Located,
+            Some(_) => Shown::Unlocated,
+        });
+        self.inner.held.replace(held);
+    }
+
     /// Takes in an answer. `Err` says what makes it impossible.
     fn accept(&self, answer: SnapshotAnswer) -> Result<Result<Snapshot, CallFailure>, String> {
         match answer {
-            SnapshotAnswer::Block { digest, text, .. } => {
-                let held = Held { digest, text };
+            SnapshotAnswer::Block {
+                digest,
+                text,
+                stats,
+            } => {
+                let held = Held {
+                    digest,
+                    text,
+                    located: stats.located,
+                };
                 let block = self.block(&held)?;
-                self.inner.held.replace(Some(held));
+                self.hold(Some(held));
                 Ok(Ok(Snapshot::Block(block)))
             }
             SnapshotAnswer::Unchanged { digest } => {
-                let held = self.inner.held.borrow();
-                match &*held {
+                let held = self.inner.held.borrow().clone();
+                match held {
                     Some(held) if held.digest == digest => {
-                        Ok(Ok(Snapshot::Block(self.block(held)?)))
+                        let block = self.block(&held)?;
+                        self.hold(Some(held));
+                        Ok(Ok(Snapshot::Block(block)))
                     }
                     _ => Err("snapshot is `unchanged` from a block that is not held".to_owned()),
                 }
             }
-            SnapshotAnswer::Empty { .. } => {
-                self.inner.held.replace(None);
+            SnapshotAnswer::Empty { budget_exhausted } => {
+                self.hold(None);
+                if budget_exhausted {
+                    self.inner.shown.set(Shown::Unlocated);
+                }
                 Ok(Ok(Snapshot::Empty))
             }
             SnapshotAnswer::Error {
@@ -111,7 +143,7 @@ impl Memory {
     }
 
     fn block(&self, held: &Held) -> Result<MemoryBlock, String> {
-        match (&held.text, self.settings().delivery.unwrap_or_default()) {
+        match (&held.text, self.delivery()) {
             // Also where a reference was asked for: not every store keeps texts.
             (Some(text), _) => Ok(MemoryBlock::Inline {
                 scope: self.scope_ref(),
@@ -122,6 +154,7 @@ impl Memory {
             }
             (None, Delivery::Reference) => Ok(MemoryBlock::Reference {
                 store: self.settings().store.clone(),
+                workspace: self.workspace(),
                 scope: self.scope_ref(),
                 digest: held.digest.clone(),
             }),
@@ -130,6 +163,7 @@ impl Memory {
 
     /// A failure as this memory's settings want it.
     pub(crate) fn settle(&self, failure: CallFailure) -> Result<Snapshot, CallFailure> {
+        self.inner.shown.set(Shown::Unlocated);
         if self.skips(&failure) {
             Ok(Snapshot::Skipped {
                 error_type: failure.type_name().to_owned(),
@@ -186,8 +220,9 @@ pub(crate) fn load_snapshots<'c, W>(
 }
 
 fn shares_activity(one: &Memory, other: &Memory) -> bool {
-    let (one, other) = (one.settings(), other.settings());
-    one.store == other.store && one.activities.queue == other.activities.queue
+    one.own_queue() == other.own_queue()
+        && one.settings().store == other.settings().store
+        && one.settings().activities.queue == other.settings().activities.queue
 }
 
 /// Each memory waits as long as its settings say; together they wait as long as the most patient. Where
@@ -202,7 +237,11 @@ fn options(group: &[&Memory]) -> CallOptions {
         ..group[0].settings().activities.clone()
     };
     let id = group[0].inner.session.next_activity_id();
-    activities.options_within(id, longest(Memory::snapshot_patience_ms))
+    activities.options_at(
+        group[0].own_queue(),
+        id,
+        longest(Memory::snapshot_patience_ms),
+    )
 }
 
 async fn settle_group<W>(

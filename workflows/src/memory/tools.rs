@@ -109,14 +109,17 @@ impl Memory {
         let call = &step_call.call;
         let settings = self.settings();
         let (store, scope) = (settings.store.clone(), self.scope_ref());
+        let workspace = self.workspace();
         let operation = step_call
             .operation(self.scope())
             .map_err(|e| invalid_arguments(&e.to_string()))?;
-        match self.tool_of(&call.name) {
+        let offered = self.offered();
+        match self.tool_of(&call.name).filter(|tool| offered.has(tool)) {
             Some(domain::WRITE_MEMORY) => {
                 let arguments: WriteArguments = arguments(&call.arguments)?;
                 Ok(Request::Write(WriteMemoryInput {
                     store,
+                    workspace,
                     scope,
                     operation: Some(operation),
                     content: arguments.content,
@@ -132,6 +135,7 @@ impl Memory {
                 let max_memory_size = settings.max_memory_size;
                 Ok(Request::Read(ReadMemoryInput {
                     store,
+                    workspace,
                     scope,
                     file,
                     max_memory_size,
@@ -143,6 +147,7 @@ impl Memory {
                 let FileArguments { file } = arguments(&call.arguments)?;
                 Ok(Request::Delete(DeleteMemoryInput {
                     store,
+                    workspace,
                     scope,
                     operation: Some(operation),
                     file,
@@ -153,6 +158,7 @@ impl Memory {
                 let SearchArguments { query } = arguments(&call.arguments)?;
                 Ok(Request::Search(SearchMemoryInput {
                     store,
+                    workspace,
                     scope,
                     query,
                     max_search_results: settings.max_search_results,
@@ -168,15 +174,39 @@ impl Memory {
         }
     }
 
+    /// The outcome of a write, in the words for a model that reads the files itself: a passage that
+    /// isn't there is to be looked for where the model can.
+    fn for_file_reader<T>(&self, outcome: Outcome<T>, file: &str) -> Outcome<T> {
+        let not_found = domain::Refusal::OldTextNotFound.code();
+        match (
+            outcome,
+            self.files_shown(),
+            domain::NoteName::from_tool(file),
+        ) {
+            (Outcome::Refused(refused), Some(files), Ok(name)) if refused.reason == not_found => {
+                Outcome::Refused(Refused {
+                    message: files.old_text_not_found(&name),
+                    ..refused
+                })
+            }
+            (outcome, ..) => outcome,
+        }
+    }
+
     async fn schedule<W>(
         &self,
         ctx: &WorkflowContext<W>,
         request: Request,
         activity_id: String,
     ) -> Result<ToolResult, CallFailure> {
-        let options = self.settings().activities.options(activity_id);
+        let time = self.settings().activities.schedule_to_close_ms;
+        let options = self.options_within(activity_id, time);
         match request {
-            Request::Write(input) => told(call(ctx, WriteMemory, input, options).await?, json_text),
+            Request::Write(input) => {
+                let file = input.file.clone();
+                let outcome = call(ctx, WriteMemory, input, options).await?;
+                told(self.for_file_reader(outcome, &file), json_text)
+            }
             Request::Read(input) => told(call(ctx, ReadMemory, input, options).await?, note_text),
             Request::Delete(input) => {
                 told(call(ctx, DeleteMemory, input, options).await?, json_text)

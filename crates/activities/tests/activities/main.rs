@@ -26,4 +26,6 @@ mod search_memory;
 #[cfg(test)]
 mod telemetry;
 #[cfg(test)]
+mod workspaces;
+#[cfg(test)]
 mod write_memory;

@@ -8,6 +8,7 @@ use crate::fixture::{Bench, bench, done, refusal, scope};
 fn change(content: &str, expected: ExpectedNote, operation: &str) -> ReplaceWhole {
     ReplaceWhole {
         store: DEFAULT_STORE.to_owned(),
+        workspace: None,
         scope: ScopeRef::from(&scope()),
         file: "n".to_owned(),
         content: content.to_owned(),

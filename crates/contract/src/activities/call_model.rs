@@ -61,6 +61,9 @@ pub enum MemoryBlock {
     Reference {
         /// Which of the worker's stores keeps it.
         store: String,
+        /// The run's workspace, for a store that keeps its files there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        workspace: Option<String>,
         /// Whose memory it shows.
         scope: ScopeRef,
         /// SHA-256 of the text, lower-case hexadecimal.

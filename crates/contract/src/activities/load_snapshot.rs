@@ -33,6 +33,10 @@ pub struct SnapshotRequest {
     /// Name of one of the worker's stores.
     #[serde(default = "defaults::store")]
     pub store: String,
+    /// Name of one of the worker's workspaces: the run's. A store that keeps its files in the run's
+    /// workspace can't do without; others ignore it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
     /// Whose notes.
     pub scope: ScopeRef,
     /// Digest of the block that the caller holds; where the block is still that one, the answer is
@@ -90,6 +94,10 @@ pub struct RenderOptions {
     /// A sentence that says where the files are, where the model's file tool reads them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<String>,
+    /// How that tool reads the main note, as the model would call it. Where the block has room for
+    /// `location`, the block names this in the place of `reader`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_reader: Option<String>,
 }
 
 impl Default for RenderOptions {
@@ -103,6 +111,7 @@ impl Default for RenderOptions {
             reader: defaults::read_memory(),
             searcher: defaults::search_memory(),
             location: None,
+            file_reader: None,
         }
     }
 }
@@ -164,4 +173,7 @@ pub struct SnapshotStats {
     pub files: usize,
     /// Whether anything was left out.
     pub truncated: bool,
+    /// Whether the block says where the files are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub located: bool,
 }

@@ -27,6 +27,10 @@ pub struct ReadMemoryInput {
     /// Name of one of the worker's stores.
     #[serde(default = "defaults::store")]
     pub store: String,
+    /// Name of one of the worker's workspaces: the run's. A store that keeps its files in the run's
+    /// workspace can't do without; others ignore it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
     /// Whose notes.
     pub scope: ScopeRef,
     /// Name of the note: ASCII letters, digits, `.`, `_` and `-`, at most 80 characters. `.md` is

@@ -13,6 +13,9 @@ pub struct ToolInput {
     pub arguments: Value,
     /// Whose conversation this is.
     pub scope: ScopeRef,
+    /// The workspace that the run names; missing where it names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
     /// Identity of the call: the same for a repetition of it.
     pub operation: OperationRef,
 }

@@ -98,6 +98,12 @@ fn every_refusal() -> Vec<Refusal> {
         },
         Refusal::ExistingTooLarge { chars_max: 65_536 },
         Refusal::Protected,
+        Refusal::ReadOnly {
+            file: "drinks.md".to_owned(),
+        },
+        Refusal::WorkspaceRefused {
+            file: "drinks.md".to_owned(),
+        },
         Refusal::ConflictExhausted,
         Refusal::PathEscape,
         Refusal::UnusableFile {
@@ -122,6 +128,7 @@ fn activities(refusal: &Refusal) -> &'static str {
         | Refusal::ExistingTooLarge { .. } => "write",
         Refusal::Protected => "delete",
         Refusal::ConflictExhausted => "write, on a custom store",
+        Refusal::ReadOnly { .. } | Refusal::WorkspaceRefused { .. } => "write, delete",
         Refusal::PathEscape | Refusal::UnusableFile { .. } => {
             "write, read, delete, of a store of files"
         }

@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::{schema_files, table};
 use crate::{
-    CallModelInput, DeleteMemoryInput, ListMemoryInput, LoadSnapshotInput, ReadMemoryInput,
-    SearchMemoryInput, WriteMemoryInput,
+    CallModelInput, DeleteMemoryInput, DescribeMemoryInput, ListMemoryInput, LoadSnapshotInput,
+    ReadMemoryInput, SearchMemoryInput, WriteMemoryInput,
 };
 
 /// Set to write what is compared otherwise.
@@ -137,6 +137,7 @@ fn every_request_in_the_document_that_is_answered_has_the_fields_of_its_type() {
             "delete_memory" => read::<DeleteMemoryInput>(json),
             "search_memory" => read::<SearchMemoryInput>(json),
             "list_memory" => read::<ListMemoryInput>(json),
+            "describe_memory" => read::<DescribeMemoryInput>(json),
             "load_snapshot" => read::<LoadSnapshotInput>(json),
             "call_model" => read::<CallModelInput>(json),
             other => panic!("there is no activity `{other}`"),
@@ -144,7 +145,7 @@ fn every_request_in_the_document_that_is_answered_has_the_fields_of_its_type() {
         assert_eq!(result, Ok(()), "{activity}: {json}");
         activities.insert(activity);
     }
-    assert_eq!(activities.len(), 7, "{activities:?}");
+    assert_eq!(activities.len(), 8, "{activities:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use notekeeper_contract::{
-    CallModel, DeleteMemory, FailureType, ListMemory, LoadSnapshot, ReadMemory, SearchMemory,
-    WriteMemory,
+    CallModel, DeleteMemory, DescribeMemory, FailureType, ListMemory, LoadSnapshot, ReadMemory,
+    SearchMemory, WriteMemory,
 };
 use temporalio_common_wasm::ActivityDefinition as _;
 
@@ -14,6 +14,7 @@ fn activities_are_called_by_these_names_from_any_language() {
         SearchMemory.name(),
         ListMemory.name(),
         CallModel.name(),
+        DescribeMemory.name(),
     ];
     assert_eq!(
         names,
@@ -25,6 +26,7 @@ fn activities_are_called_by_these_names_from_any_language() {
             "search_memory",
             "list_memory",
             "call_model",
+            "describe_memory",
         ]
     );
 }

@@ -2,8 +2,8 @@
 
 use notekeeper_contract::{
     Argument, CallModelInput, CallModelOutput, ChatMessage, ChatToolCall, DeleteMemoryInput,
-    ListMemoryInput, LoadSnapshotInput, LoadSnapshotOutput, ReadMemoryInput, RenderOptions,
-    ScopeRef, SearchMemoryInput, SnapshotAnswer, ToolInput, WriteMemoryInput,
+    DescribeMemoryInput, ListMemoryInput, LoadSnapshotInput, LoadSnapshotOutput, ReadMemoryInput,
+    RenderOptions, ScopeRef, SearchMemoryInput, SnapshotAnswer, ToolInput, WriteMemoryInput,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -38,6 +38,7 @@ fn the_least_payloads_are_enough_and_more_is_ignored() {
         "load_snapshot_input",
         json!({"memories": [{"scope": scope}]}),
     );
+    least::<DescribeMemoryInput>("describe_memory_input", json!({"memories": [{}]}));
     least::<WriteMemoryInput>(
         "write_memory_input",
         json!({"scope": scope, "content": "x"}),

@@ -5,8 +5,9 @@ use std::{collections::BTreeMap, fmt::Debug};
 
 use notekeeper_contract::{
     CallModelInput, CallModelOutput, ChatMemory, ChatMessage, ChatToolCall, ChatToolDefinition,
-    DeleteMemoryInput, DeletedMemory, Delivery, ListMemoryInput, ListedMemory, LoadSnapshotInput,
-    LoadSnapshotOutput, MemoryBlock, MemoryContent, MemoryFile, MemoryMatch, MemoryMatches,
+    DeleteMemoryInput, DeletedMemory, Delivery, DescribeMemoryInput, DescribeMemoryOutput,
+    ListMemoryInput, ListedMemory, LoadSnapshotInput, LoadSnapshotOutput, MemoryBlock,
+    MemoryContent, MemoryDescription, MemoryFile, MemoryMatch, MemoryMatches, MemoryPlace,
     MetadataSource, OperationRef, Outcome, ReadMemoryInput, Refused, RenderOptions, ScopeRef,
     SearchMemoryInput, SnapshotAnswer, SnapshotRequest, SnapshotStats, ToolInput, WriteMemoryInput,
     WrittenMemory,
@@ -61,6 +62,7 @@ fn call() -> ChatToolCall {
 fn load_snapshot() {
     let request = SnapshotRequest {
         store: "eu".to_owned(),
+        workspace: Some("project".to_owned()),
         scope: scope(),
         held_digest: Some(digest()),
         delivery: Delivery::Reference,
@@ -73,6 +75,7 @@ fn load_snapshot() {
             reader: "notes_read_memory".to_owned(),
             searcher: "notes_search_memory".to_owned(),
             location: Some("The files are in `notes/`.".to_owned()),
+            file_reader: Some("read_file on `notes/MEMORY.md`".to_owned()),
         },
     };
     golden(
@@ -87,6 +90,7 @@ fn load_snapshot() {
         lines_dropped: 2,
         files: 3,
         truncated: true,
+        located: true,
     };
     let block = |text: Option<&str>| SnapshotAnswer::Block {
         digest: digest(),
@@ -112,9 +116,44 @@ fn load_snapshot() {
 }
 
 #[test]
+fn describe_memory() {
+    let place = MemoryPlace {
+        store: "eu".to_owned(),
+        workspace: Some("project".to_owned()),
+    };
+    golden(
+        "describe_memory_input",
+        &DescribeMemoryInput {
+            memories: vec![place],
+        },
+    );
+    let in_the_workspace = MemoryDescription {
+        kind: "file".to_owned(),
+        read_only: true,
+        keeps_metadata: false,
+        task_queue: Some("build-machine".to_owned()),
+        directory: Some(".agent-memory".to_owned()),
+    };
+    let elsewhere = MemoryDescription {
+        kind: "postgres".to_owned(),
+        read_only: false,
+        keeps_metadata: true,
+        task_queue: None,
+        directory: None,
+    };
+    golden(
+        "describe_memory_output",
+        &DescribeMemoryOutput {
+            memories: vec![in_the_workspace, elsewhere],
+        },
+    );
+}
+
+#[test]
 fn list_memory() {
     let input = ListMemoryInput {
         store: "eu".to_owned(),
+        workspace: Some("project".to_owned()),
         scope: scope(),
         max_files: 100,
         include_write_metadata: false,
@@ -152,6 +191,7 @@ fn list_memory() {
 fn write_memory() {
     let input = WriteMemoryInput {
         store: "eu".to_owned(),
+        workspace: Some("project".to_owned()),
         scope: scope(),
         operation: operation(),
         content: "- tea: \"green\"\n固".to_owned(),
@@ -192,6 +232,7 @@ fn write_memory() {
 fn read_memory() {
     let input = ReadMemoryInput {
         store: "eu".to_owned(),
+        workspace: Some("project".to_owned()),
         scope: scope(),
         file: "drinks".to_owned(),
         max_memory_size: 10_000,
@@ -224,6 +265,7 @@ fn delete_memory() {
         "delete_memory_input",
         &DeleteMemoryInput {
             store: "eu".to_owned(),
+            workspace: Some("project".to_owned()),
             scope: scope(),
             operation: operation(),
             file: "drinks".to_owned(),
@@ -247,6 +289,7 @@ fn search_memory() {
         "search_memory_input",
         &SearchMemoryInput {
             store: "eu".to_owned(),
+            workspace: Some("project".to_owned()),
             scope: scope(),
             query: "green tea".to_owned(),
             max_search_results: 5,
@@ -302,6 +345,7 @@ fn call_model() {
             },
             MemoryBlock::Reference {
                 store: "eu".to_owned(),
+                workspace: Some("project".to_owned()),
                 scope: scope(),
                 digest: digest(),
             },
@@ -348,6 +392,7 @@ fn application_tool() {
         &ToolInput {
             arguments: json!({"to": "alice"}),
             scope: scope(),
+            workspace: Some("project".to_owned()),
             operation: OperationRef {
                 id: "8f43a1".to_owned(),
             },

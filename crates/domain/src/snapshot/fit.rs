@@ -24,6 +24,8 @@ pub(super) struct Fitted {
     pub(super) lines_shown: usize,
     pub(super) line_cut: bool,
     pub(super) files_listed: usize,
+    /// Whether the preface stands in the body.
+    pub(super) prefaced: bool,
 }
 
 /// What is shown.
@@ -61,17 +63,18 @@ pub(super) fn fit(page: &Page<'_>, chars_max: usize) -> Option<Fitted> {
     // One section break fewer than sections stands in the text.
     let room = chars_max.saturating_add(SECTION_BREAK.len());
     let alone = choose(page, room);
+    let prefaced = page.under_preface();
     let under_preface = if page.preface.is_empty() {
         alone
     } else {
         room.checked_sub(cost(&page.preface))
-            .and_then(|room| choose(page, room))
+            .and_then(|room| choose(&prefaced, room))
     };
     // A heading that leaves no room for what it heads is the first to go.
     let preface_costs_text = alone.is_some_and(Choice::shows_something)
         && !under_preface.is_some_and(Choice::shows_something);
     if let Some(choice) = under_preface.filter(|_| !preface_costs_text) {
-        return Some(write(page, &page.preface, choice));
+        return Some(write(&prefaced, &page.preface, choice));
     }
     if let Some(choice) = alone {
         return Some(write(page, "", choice));
@@ -85,6 +88,7 @@ pub(super) fn fit(page: &Page<'_>, chars_max: usize) -> Option<Fitted> {
         lines_shown: 0,
         line_cut: false,
         files_listed: 0,
+        prefaced: false,
     })
 }
 
@@ -212,6 +216,7 @@ fn write(page: &Page<'_>, preface: &str, choice: Choice) -> Fitted {
         lines_shown,
         line_cut,
         files_listed,
+        prefaced: !preface.is_empty(),
     }
 }
 

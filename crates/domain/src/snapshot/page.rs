@@ -36,9 +36,14 @@ pub(super) struct Page<'n> {
     pub(super) more_names: bool,
     reader: &'n str,
     searcher: &'n str,
+    /// How the model's file tool reads the main note, where the preface says where the files are.
+    file_reader: Option<&'n str>,
+    /// Whether the preface says where the files are.
+    pub(super) says_location: bool,
 }
 
 /// The main note as a block could show it.
+#[derive(Clone)]
 pub(super) struct MainPage<'n> {
     /// The last lines, as many as the settings allow.
     pub(super) lines: Vec<&'n str>,
@@ -70,6 +75,22 @@ impl<'n> Page<'n> {
             more_names: notebook.more_names,
             reader: &settings.reader,
             searcher: &settings.searcher,
+            file_reader: settings
+                .file_reader
+                .as_deref()
+                .filter(|_| has_location(settings)),
+            says_location: has_location(settings),
+        }
+    }
+
+    /// The page with the preface: where that says where the files are, the notices name the tool
+    /// that reads them there.
+    pub(super) fn under_preface(&self) -> Self {
+        Self {
+            preface: self.preface.clone(),
+            main: self.main.clone(),
+            reader: self.file_reader.unwrap_or(self.reader),
+            ..*self
         }
     }
 
@@ -170,13 +191,16 @@ fn preface(settings: &RenderSettings) -> String {
     if !is_blank(&settings.heading) {
         parts.push(format!("## {}", settings.heading));
     }
-    parts.extend(
-        settings
-            .location
-            .clone()
-            .filter(|location| !is_blank(location)),
-    );
+    if has_location(settings) {
+        parts.extend(settings.location.clone());
+    }
     escape_stored_text(&parts.join("\n\n"))
+}
+
+/// Whether the preface says where the files are.
+fn has_location(settings: &RenderSettings) -> bool {
+    let location = settings.location.as_deref();
+    location.is_some_and(|location| !is_blank(location))
 }
 
 /// A name with nothing in it that could pass for something else. Names that the product makes are

@@ -17,6 +17,7 @@ fn settings() -> RenderSettings {
         reader: "read_memory".to_owned(),
         searcher: "search_memory".to_owned(),
         location: None,
+        file_reader: None,
     }
 }
 
@@ -84,6 +85,48 @@ fn heading_and_location_stand_before_the_notes() {
         ..settings()
     };
     insta::assert_snapshot!(text(&notebook("- a\n", &["b.md"]), &settings));
+}
+
+/// Settings of a run whose model reads the files itself.
+fn read_by_a_file_tool(tokens_max: usize) -> RenderSettings {
+    RenderSettings {
+        location: Some("These files are in `m/main/` in the workspace.".to_owned()),
+        file_reader: Some(FILE_READER.to_owned()),
+        ..body_of(tokens_max)
+    }
+}
+
+#[test]
+fn lines_left_out_are_to_be_read_with_the_file_tool_where_the_block_says_where_the_files_are() {
+    let notebook = notebook(&lines(20), &["alpha.md"]);
+    let (shown, counts) = block(&notebook, &read_by_a_file_tool(240));
+    assert!(counts.located);
+    insta::assert_snapshot!(shown);
+    let unread = Notebook {
+        main: Some(MainNote {
+            content: "a\n".repeat(9),
+            part: MainPart::Tail,
+        }),
+        ..notebook
+    };
+    let shown = text(&unread, &read_by_a_file_tool(400));
+    let told = format!("[older text left out: use {FILE_READER}]");
+    assert!(shown.contains(&told), "{shown}");
+    assert!(!shown.contains("read_memory"), "{shown}");
+}
+
+#[test]
+fn a_block_that_has_no_room_for_the_location_names_the_memory_tool() {
+    let notebook = notebook(&lines(20), &["alpha.md"]);
+    for chars in 10..75 {
+        let Rendered::Block { text, counts } =
+            render_snapshot(&notebook, &read_by_a_file_tool(chars))
+        else {
+            continue;
+        };
+        assert!(!counts.located, "{text}");
+        assert!(!text.contains("read_file"), "{text}");
+    }
 }
 
 #[test]
@@ -523,6 +566,9 @@ fn any_notebook() -> impl Strategy<Value = Notebook> {
         })
 }
 
+/// How a model would read the main note with its file tool.
+const FILE_READER: &str = "read_file on `m/main/MEMORY.md`";
+
 fn any_settings() -> impl Strategy<Value = RenderSettings> {
     let tool = prop::sample::select(vec![
         "read_memory",
@@ -531,6 +577,7 @@ fn any_settings() -> impl Strategy<Value = RenderSettings> {
     ]);
     let heading = prop_oneof![Just(String::new()), stored_text()];
     let location = prop::option::of(stored_text());
+    let file_reader = prop::option::of(Just(FILE_READER.to_owned()));
     (
         1usize..200,
         0usize..300,
@@ -538,16 +585,20 @@ fn any_settings() -> impl Strategy<Value = RenderSettings> {
         heading,
         tool,
         location,
+        file_reader,
     )
         .prop_map(
-            |(tokens_max, guidance_chars, lines_max, heading, tool, location)| RenderSettings {
-                tokens_max,
-                guidance_chars,
-                lines_max,
-                heading,
-                reader: tool.to_owned(),
-                searcher: tool.to_owned(),
-                location,
+            |(tokens_max, guidance_chars, lines_max, heading, tool, location, file_reader)| {
+                RenderSettings {
+                    tokens_max,
+                    guidance_chars,
+                    lines_max,
+                    heading,
+                    reader: tool.to_owned(),
+                    searcher: tool.to_owned(),
+                    location,
+                    file_reader,
+                }
             },
         )
 }
@@ -571,6 +622,7 @@ proptest! {
             let budget = settings.tokens_max * CHARS_PER_TOKEN - settings.guidance_chars;
             prop_assert!(text.chars().count() <= budget);
             prop_assert_eq!(text.chars().count(), counts.block_chars);
+            prop_assert!(counts.located || !text.contains(FILE_READER));
         }
     }
 

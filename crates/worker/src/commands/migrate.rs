@@ -87,7 +87,9 @@ async fn each(
                 before: None,
                 applied: Vec::new(),
             },
-            StoreConfig::File(_) | StoreConfig::InMemory => continue,
+            StoreConfig::File(_) | StoreConfig::WorkspaceFiles(_) | StoreConfig::InMemory => {
+                continue;
+            }
         };
         // At once: a later store may fail.
         if !quiet {

@@ -78,6 +78,10 @@ pub(crate) struct NotebookArgs {
     #[arg(long, default_value = DEFAULT_STORE, value_name = "NAME")]
     pub(crate) store: String,
 
+    /// The workspace that the notes are in, for a store that keeps its files in the run's.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) workspace: Option<String>,
+
     /// How the notes are reached.
     #[arg(long, value_enum, default_value_t, value_name = "WAY")]
     pub(crate) via: Via,

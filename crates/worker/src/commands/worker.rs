@@ -16,7 +16,7 @@ use crate::{
     program::own_program,
     shutdown::Shutdown,
     telemetry::SpanExport,
-    wiring::{OpenStores, close_stores, open_models, open_stores},
+    wiring::{OpenStores, check_roots, close_stores, open_models, open_stores},
     workers::{self, Activities},
 };
 
@@ -103,11 +103,12 @@ impl Opened {
     /// Opens stores and models.
     pub(crate) async fn open(config: &WorkerConfig) -> anyhow::Result<Self> {
         let models = open_models(&config.models)?;
+        check_roots(&config.workspaces)?;
         let OpenStores {
             stores,
             databases,
             files,
-        } = open_stores(&config.stores).await?;
+        } = open_stores(&config.stores, &config.workspaces).await?;
         let key = config.telemetry.scope_hash_key.clone();
         let notebook = Notebook::new(stores.clone()).with_scope_hash_key(key);
         let activities = Activities {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use notekeeper_activities::Workspace;
 use serde_json::{Value, json};
 
 use crate::{connection::TemporalTarget, exit_limits::ExitLimits};
@@ -116,6 +117,7 @@ fn resolved(config: &WorkerConfig, target: &TemporalTarget) -> BTreeMap<String, 
     let WorkerConfig {
         temporal: _,
         stores,
+        workspaces,
         models,
         queues,
         task_queue,
@@ -169,6 +171,11 @@ fn resolved(config: &WorkerConfig, target: &TemporalTarget) -> BTreeMap<String, 
             put(&format!("stores.{name}.{key}"), value, Source::Default);
         }
     }
+    for (name, workspace) in workspaces {
+        for (key, value) in of_workspace(workspace) {
+            put(&format!("workspaces.{name}.{key}"), value, Source::Default);
+        }
+    }
     for (name, model) in models {
         for (key, value) in of_model(model) {
             put(&format!("models.{name}.{key}"), value, Source::Default);
@@ -212,6 +219,21 @@ fn of_model(model: &ModelConfig) -> Vec<(&'static str, Value)> {
     }
 }
 
+/// Null where any worker may touch its files. Whether this worker may follows from its queues.
+fn of_workspace(workspace: &Workspace) -> Vec<(&'static str, Value)> {
+    let Workspace {
+        root,
+        read_only,
+        task_queue,
+        is_served: _,
+    } = workspace;
+    vec![
+        ("root", json!(root)),
+        ("read_only", json!(read_only)),
+        ("task_queue", json!(task_queue)),
+    ]
+}
+
 fn of_store(store: &StoreConfig) -> Vec<(&'static str, Value)> {
     match store {
         StoreConfig::Postgres(options) => vec![
@@ -226,6 +248,12 @@ fn of_store(store: &StoreConfig) -> Vec<(&'static str, Value)> {
         StoreConfig::File(options) => {
             vec![("kind", json!("file")), ("directory", json!(options.root))]
         }
+        StoreConfig::WorkspaceFiles(files) => vec![
+            ("kind", json!("file")),
+            ("directory", json!(files.directory)),
+            // Null for the run's.
+            ("workspace", json!(files.workspace)),
+        ],
         StoreConfig::InMemory => vec![("kind", json!("in_memory"))],
     }
 }

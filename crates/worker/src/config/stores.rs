@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use anyhow::{Context as _, bail};
@@ -34,8 +34,11 @@ pub(crate) enum StoreSection {
     },
     /// Notes as Markdown files.
     File {
-        /// The directory. Only the configuration file names one: who starts a workflow can't.
+        /// The directory. Only the configuration file names one: who starts a workflow can't. An
+        /// absolute one is the store's own; a relative one is seen from the root of a workspace.
         directory: PathBuf,
+        /// The workspace; the run's where none is given.
+        workspace: Option<String>,
     },
     /// Notes in this process's memory: for trying things out. Braces, because serde passes over
     /// unknown keys of a variant without any.
@@ -60,10 +63,58 @@ pub(crate) enum StoreConfig {
     Postgres(PostgresOptions),
     Sqlite(SqliteOptions),
     File(FileOptions),
+    WorkspaceFiles(WorkspaceFilesConfig),
     InMemory,
 }
 
+/// A store that keeps its files in workspaces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WorkspaceFilesConfig {
+    /// Seen from the root; inside it.
+    pub(crate) directory: String,
+    /// The workspace; the run's where there is none.
+    pub(crate) workspace: Option<String>,
+}
+
 impl File {
+    fn store(
+        &self,
+        name: &str,
+        section: StoreSection,
+        args: &DatabaseArgs,
+    ) -> anyhow::Result<StoreConfig> {
+        let config = store(name, section, args)?;
+        if let StoreConfig::WorkspaceFiles(files) = &config {
+            let known = files.workspace.as_ref().map_or_else(
+                || !self.workspaces.is_empty(),
+                |own| self.workspaces.contains_key(own),
+            );
+            if !known {
+                bail!(self.no_workspace(name, files));
+            }
+        }
+        Ok(config)
+    }
+
+    fn no_workspace(&self, name: &str, files: &WorkspaceFilesConfig) -> String {
+        let known: Vec<_> = self.workspaces.keys().map(|it| format!("`{it}`")).collect();
+        match (&files.workspace, known.as_slice()) {
+            (Some(own), [_, ..]) => format!(
+                "store `{name}`: there is no workspace `{own}`; configured: {}",
+                known.join(", ")
+            ),
+            (Some(own), []) => format!(
+                "store `{name}`: there is no workspace `{own}`; add [workspaces.{own}] with its \
+                 `root`"
+            ),
+            (None, _) => format!(
+                "store `{name}` keeps its files in the run's workspace, because its `directory` is \
+                 relative, and no workspace is configured; add [workspaces.NAME] with a `root`, or \
+                 give an absolute directory"
+            ),
+        }
+    }
+
     /// The stores by name. Flags and environment speak of the store `default`.
     pub(crate) fn stores(
         &self,
@@ -85,10 +136,41 @@ impl File {
             .into_iter()
             .map(|(name, section)| {
                 let args = if name == DEFAULT_STORE { args } else { &none };
-                Ok((name.clone(), store(&name, section, args)?))
+                Ok((name.clone(), self.store(&name, section, args)?))
             })
             .collect()
     }
+}
+
+/// A store of files, with a root of its own or in workspaces.
+fn file_store(directory: PathBuf, workspace: Option<String>) -> anyhow::Result<StoreConfig> {
+    if directory.is_absolute() {
+        if workspace.is_some() {
+            bail!(
+                "`directory` is `{}` and `workspace` is given; a directory in a workspace is \
+                 relative to its root",
+                directory.display()
+            );
+        }
+        return Ok(StoreConfig::File(FileOptions::new(directory)));
+    }
+    let stays_inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    let inside = directory.components().all(stays_inside);
+    let text = directory.to_str().filter(|text| {
+        let plain = |c: char| !c.is_control() && c != '`';
+        inside && !text.is_empty() && text.chars().all(plain)
+    });
+    let Some(text) = text else {
+        bail!(
+            "`directory` is {:?}, and must stay inside the workspace's root: a path without `..`, \
+             control characters and backticks, or `.` for the root itself",
+            directory.display().to_string()
+        );
+    };
+    Ok(StoreConfig::WorkspaceFiles(WorkspaceFilesConfig {
+        directory: text.to_owned(),
+        workspace,
+    }))
 }
 
 /// The store `default` that flags or variables make where the file has none.
@@ -156,7 +238,10 @@ fn check_not_ignored(
 fn store(name: &str, section: StoreSection, args: &DatabaseArgs) -> anyhow::Result<StoreConfig> {
     match section {
         StoreSection::InMemory {} => Ok(StoreConfig::InMemory),
-        StoreSection::File { directory } => Ok(StoreConfig::File(FileOptions::new(directory))),
+        StoreSection::File {
+            directory,
+            workspace,
+        } => file_store(directory, workspace).with_context(|| format!("store `{name}`")),
         StoreSection::Sqlite { path } => {
             let path = args.sqlite.clone().or(path).with_context(|| {
                 format!("store `{name}` has no `path`; add it, or for `default` give --sqlite FILE")
@@ -198,6 +283,81 @@ fn check_sqlite_path(name: &str, path: &Path) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::{super::parse::parse, *};
+
+    /// The store `notes` of a file that has two workspaces, `a` and `b`.
+    fn notes(section: &str) -> Result<StoreConfig, String> {
+        let workspaces = "[workspaces.a]\nroot = '/srv/a'\n[workspaces.b]\nroot = '/srv/b'\n";
+        let toml = format!("{workspaces}[stores.notes]\nkind = 'file'\n{section}");
+        let stores = parse(&toml)
+            .expect("a usable file")
+            .stores(&DatabaseArgs::default());
+        match stores {
+            Ok(mut stores) => Ok(stores.remove("notes").expect("it is there")),
+            Err(error) => Err(format!("{error:#}")),
+        }
+    }
+
+    #[test]
+    fn files_are_in_the_runs_workspace_in_one_of_the_stores_own_or_in_none() {
+        for (section, directory, workspace) in [
+            ("directory = '.agent-memory'", ".agent-memory", None),
+            ("directory = '.'", ".", None),
+            ("directory = 'a/b'\nworkspace = 'b'", "a/b", Some("b")),
+        ] {
+            let Ok(StoreConfig::WorkspaceFiles(files)) = notes(section) else {
+                panic!("{section}")
+            };
+            let expected = WorkspaceFilesConfig {
+                directory: directory.to_owned(),
+                workspace: workspace.map(str::to_owned),
+            };
+            assert_eq!(files, expected);
+        }
+        let Ok(StoreConfig::File(options)) = notes("directory = '/var/notes'") else {
+            panic!("a root of its own");
+        };
+        assert_eq!(options.root, PathBuf::from("/var/notes"));
+    }
+
+    #[test]
+    fn a_place_for_files_that_cannot_be_is_an_error_that_says_what_can() {
+        for (section, told) in [
+            (
+                "directory = 'x'\nworkspace = 'c'",
+                "store `notes`: there is no workspace `c`; configured: `a`, `b`",
+            ),
+            (
+                "directory = '/x'\nworkspace = 'a'",
+                "store `notes`: `directory` is `/x` and `workspace` is given; a directory in a \
+                 workspace is relative to its root",
+            ),
+            (
+                "directory = 'x/../../y'",
+                "store `notes`: `directory` is \"x/../../y\", and must stay inside the workspace's \
+                 root: a path without `..`, control characters and backticks, or `.` for the root \
+                 itself",
+            ),
+        ] {
+            assert_eq!(notes(section).expect_err("it can't be"), told);
+        }
+        for section in [
+            "directory = ''",
+            "directory = '..'",
+            "directory = \"a\\nb\"",
+        ] {
+            let said = notes(section).expect_err("it can't be");
+            assert!(said.contains("must stay inside"), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_store_in_the_runs_workspace_needs_workspaces() {
+        let toml = "[stores.notes]\nkind = 'file'\ndirectory = 'notes'";
+        let error = stores(toml, &DatabaseArgs::default()).expect_err("none is there");
+        let said = error.to_string();
+        assert!(said.contains("no workspace is configured"), "{said}");
+        assert!(said.contains("[workspaces.NAME]"), "{said}");
+    }
 
     fn stores(toml: &str, args: &DatabaseArgs) -> anyhow::Result<Vec<String>> {
         let stores = parse(toml).expect("a usable file").stores(args)?;

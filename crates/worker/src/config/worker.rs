@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, num::NonZeroU64, time::Duration};
 
 use anyhow::bail;
+use notekeeper_activities::Workspace;
 use notekeeper_contract::{DEFAULT_STORE, MEMORY_TASK_QUEUE, WORKFLOW_TASK_QUEUE};
 use serde::Deserialize;
 
@@ -66,6 +67,7 @@ impl Queue {
 pub(crate) struct WorkerConfig {
     pub(crate) temporal: TemporalConfig,
     pub(crate) stores: BTreeMap<String, StoreConfig>,
+    pub(crate) workspaces: BTreeMap<String, Workspace>,
     pub(crate) models: BTreeMap<String, ModelConfig>,
     pub(crate) queues: Vec<Queue>,
     pub(crate) task_queue: String,
@@ -158,6 +160,26 @@ impl File {
         self.serving(TemporalConfig::default(), stores, queues, models)
     }
 
+    /// Which task queues are served, without repetition: two workers on one would be refused by the
+    /// server, late and unclearly.
+    fn queues(&self, given: &[Queue]) -> Vec<Queue> {
+        let named = self.worker.queues.iter().flatten();
+        let named = named.map(|queue| match queue {
+            QueueName::Memory => Queue::Memory,
+            QueueName::Workflows => Queue::Workflows,
+        });
+        let mut queues = match given {
+            [] => named.collect(),
+            given => given.to_vec(),
+        };
+        queues.sort_unstable();
+        queues.dedup();
+        match queues.as_slice() {
+            [] => vec![Queue::Memory, Queue::Workflows],
+            _ => queues,
+        }
+    }
+
     /// A worker on these stores and this server.
     fn serving(
         self,
@@ -171,31 +193,21 @@ impl File {
         let models = self.models(model, &environment)?;
         let telemetry = self.telemetry(&environment)?;
         let exit = self.worker.exit();
-        let named = self
-            .worker
-            .queues
-            .into_iter()
-            .flatten()
+        let queues = self.queues(&args.queues);
+        let served: Vec<_> = queues
+            .iter()
             .map(|queue| match queue {
-                QueueName::Memory => Queue::Memory,
-                QueueName::Workflows => Queue::Workflows,
-            });
-        let mut queues = match args.queues.as_slice() {
-            [] => named.collect(),
-            given => given.to_vec(),
-        };
-        // Two workers on one queue would be refused by the server, late and unclearly.
-        queues.sort_unstable();
-        queues.dedup();
+                Queue::Memory => task_queue.as_str(),
+                Queue::Workflows => workflow_task_queue.as_str(),
+            })
+            .collect();
+        let workspaces = self.workspaces(|queue| served.contains(&queue))?;
         let config = WorkerConfig {
             temporal,
             stores,
+            workspaces,
             models,
-            queues: if queues.is_empty() {
-                vec![Queue::Memory, Queue::Workflows]
-            } else {
-                queues
-            },
+            queues,
             task_queue,
             workflow_task_queue,
             activity_slots: self.worker.activity_slots.unwrap_or(ACTIVITY_SLOTS_DEFAULT),

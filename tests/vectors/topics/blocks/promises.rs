@@ -240,6 +240,7 @@ mod tests {
             reader: "read_memory".to_owned(),
             searcher: "search_memory".to_owned(),
             location: None,
+            file_reader: None,
         }
     }
 

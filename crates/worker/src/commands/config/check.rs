@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, path::Path, process::ExitCode, time::Duration};
 
 use anyhow::{Context as _, anyhow};
 use clap::{Args, CommandFactory as _};
+use notekeeper_activities::Workspace;
 use notekeeper_store::{FileOptions, FileStore, SqliteOptions, SqliteStore};
 use serde::Serialize;
 use serde_json::Value;
@@ -12,11 +13,11 @@ use crate::{
     arguments::OutputArgs,
     cli::Cli,
     commands::worker::WorkerArgs,
-    config::{File, Given, Setting, StoreConfig, given, settings},
+    config::{File, Given, Setting, StoreConfig, WorkerConfig, given, settings},
     connection::{TemporalTarget, describe_namespace},
     exit::Exit,
     output::{print, print_json, table},
-    wiring::{database, open_models},
+    wiring::{check_root, database, open_models},
 };
 
 /// Longest wait for one store. A store that can't be reached says so in less.
@@ -90,7 +91,7 @@ pub(super) fn run(path: Option<&Path>, args: CheckArgs) -> anyhow::Result<ExitCo
             }
         }
         let checks = match args.connect {
-            true => reached(&config.stores, &target).await,
+            true => reached(&config, &target).await,
             false => Vec::new(),
         };
         let report = Report {
@@ -136,12 +137,15 @@ fn row(setting: Setting) -> Row {
 }
 
 /// Reaches everything, one after the other.
-async fn reached(stores: &BTreeMap<String, StoreConfig>, target: &TemporalTarget) -> Vec<Check> {
+async fn reached(config: &WorkerConfig, target: &TemporalTarget) -> Vec<Check> {
     let mut checks = Vec::new();
-    for (name, config) in stores {
+    for (name, config) in &config.stores {
         let reached = tokio::time::timeout(STORE_TIMEOUT, store(name, config)).await;
         let result = reached.unwrap_or_else(|_| Err(anyhow!("no answer within {STORE_TIMEOUT:?}")));
         checks.push(Check::of(format!("store `{name}`"), result));
+    }
+    for (name, it) in &config.workspaces {
+        checks.push(Check::of(format!("workspace `{name}`"), workspace(it)));
     }
     let what = format!("Temporal at {}", target.address());
     checks.push(Check::of(what, temporal(target).await));
@@ -159,7 +163,29 @@ async fn store(name: &str, config: &StoreConfig) -> anyhow::Result<String> {
         }
         StoreConfig::Sqlite(options) => file(options).await,
         StoreConfig::File(options) => files(options).await,
+        StoreConfig::WorkspaceFiles(files) => Ok(match &files.workspace {
+            Some(name) => format!("in workspace `{name}`"),
+            None => "in the workspace that a run names".to_owned(),
+        }),
         StoreConfig::InMemory => Ok("in the worker's memory: ends with it".to_owned()),
+    }
+}
+
+/// A root that other workers have isn't looked for here.
+fn workspace(workspace: &Workspace) -> anyhow::Result<String> {
+    let access = if workspace.read_only {
+        "read-only"
+    } else {
+        "writable"
+    };
+    match &workspace.task_queue {
+        Some(queue) if !workspace.is_served => Ok(format!(
+            "{access}, served on task queue `{queue}` and not by this worker"
+        )),
+        _ => {
+            check_root(&workspace.root)?;
+            Ok(format!("there, {access}"))
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
-use notekeeper_activities::{Caller, ExpectedNote, Failure, Notebook, ReplaceWhole};
+use notekeeper_activities::{Caller, ExpectedNote, Failure, Notebook, ReplaceWhole, Workspace};
 use notekeeper_contract::{
     DeleteMemoryInput, DeletedMemory, ListMemoryInput, ListedMemory, MemoryContent, MemoryMatches,
     Outcome, ReadMemoryInput, SearchMemoryInput, WriteMemoryInput, WrittenMemory,
@@ -63,8 +63,11 @@ impl Access {
         match args.via {
             Via::Store => {
                 let config = chosen(file.stores(&args.database)?, &args.store)?;
-                check_there(&args.store, &config, purpose)?;
-                let opened = open_stores(&BTreeMap::from([(args.store.clone(), config)])).await?;
+                // Whoever has the files before them needs no worker that serves them.
+                let workspaces = file.workspaces(|_| true)?;
+                check_there(args, &config, &workspaces, purpose)?;
+                let configs = BTreeMap::from([(args.store.clone(), config)]);
+                let opened = open_stores(&configs, &workspaces).await?;
                 Ok(Self::Store(Notebook::new(opened.stores.clone()), opened))
             }
             Via::Temporal => {
@@ -168,10 +171,24 @@ fn chosen(mut stores: BTreeMap<String, StoreConfig>, name: &str) -> anyhow::Resu
 }
 
 /// A file that is named by mistake shouldn't be made by looking into it.
-fn check_there(name: &str, config: &StoreConfig, purpose: Purpose) -> anyhow::Result<()> {
+fn check_there(
+    args: &NotebookArgs,
+    config: &StoreConfig,
+    workspaces: &BTreeMap<String, Workspace>,
+    purpose: Purpose,
+) -> anyhow::Result<()> {
+    let name = &args.store;
     let (what, path) = match config {
-        StoreConfig::Sqlite(options) => ("file", &options.path),
-        StoreConfig::File(options) => ("directory", &options.root),
+        StoreConfig::Sqlite(options) => ("file", options.path.clone()),
+        StoreConfig::File(options) => ("directory", options.root.clone()),
+        StoreConfig::WorkspaceFiles(files) => {
+            let workspace = files.workspace.as_ref().or(args.workspace.as_ref());
+            match workspace.and_then(|name| workspaces.get(name)) {
+                Some(workspace) => ("directory", workspace.root.join(&files.directory)),
+                // What is wrong is said by what looks for the store.
+                None => return Ok(()),
+            }
+        }
         StoreConfig::Postgres(_) | StoreConfig::InMemory => return Ok(()),
     };
     if purpose == Purpose::Use && !path.exists() {

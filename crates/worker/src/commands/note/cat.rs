@@ -34,6 +34,7 @@ pub(super) async fn run(config: Option<&Path>, args: CatArgs) -> anyhow::Result<
     let CatArgs { note, notebook } = args;
     let input = ReadMemoryInput {
         store: notebook.store.clone(),
+        workspace: notebook.workspace.clone(),
         scope: notebook.scope()?,
         file: note.clone(),
         max_memory_size: usize::MAX,

@@ -58,6 +58,7 @@ pub(super) async fn run(config: Option<&Path>, args: EditArgs) -> anyhow::Result
     let editor = editor::chosen()?;
     let whole = ReplaceWhole {
         store: notebook.store.clone(),
+        workspace: notebook.workspace.clone(),
         scope,
         file: name.as_str().to_owned(),
         content: String::new(),
@@ -91,6 +92,7 @@ async fn edit(
     let file = whole.file.clone();
     let input = ReadMemoryInput {
         store: whole.store.clone(),
+        workspace: whole.workspace.clone(),
         scope: whole.scope.clone(),
         file: file.clone(),
         max_memory_size: readable_chars(via),

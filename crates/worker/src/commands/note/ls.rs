@@ -34,6 +34,7 @@ pub(super) async fn run(config: Option<&Path>, args: LsArgs) -> anyhow::Result<E
     let notebook = args.notebook;
     let input = ListMemoryInput {
         store: notebook.store.clone(),
+        workspace: notebook.workspace.clone(),
         scope: notebook.scope()?,
         max_files: args.limit,
         include_write_metadata: notebook.output.json,

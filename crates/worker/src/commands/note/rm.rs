@@ -44,6 +44,7 @@ pub(super) async fn run(config: Option<&Path>, args: RmArgs) -> anyhow::Result<E
     let operation = change.operation();
     let input = DeleteMemoryInput {
         store: notebook.store.clone(),
+        workspace: notebook.workspace.clone(),
         scope: notebook.scope()?,
         operation: Some(operation.clone()),
         file: note.clone(),

@@ -41,6 +41,7 @@ pub(super) async fn run(config: Option<&Path>, args: SearchArgs) -> anyhow::Resu
     let notebook = args.notebook;
     let input = SearchMemoryInput {
         store: notebook.store.clone(),
+        workspace: notebook.workspace.clone(),
         scope: notebook.scope()?,
         query: args.words.join(" "),
         max_search_results: args.limit,

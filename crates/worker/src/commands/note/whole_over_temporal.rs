@@ -73,6 +73,7 @@ impl OverTemporal {
     ) -> anyhow::Result<Outcome<Option<MemoryContent>>> {
         let reading = ReadMemoryInput {
             store: input.store.clone(),
+            workspace: input.workspace.clone(),
             scope: input.scope.clone(),
             file: input.file.clone(),
             max_memory_size: NOTE_CHARS_MAX_DEFAULT,
@@ -139,6 +140,7 @@ impl OverTemporal {
 fn write_of(input: &ReplaceWhole) -> WriteMemoryInput {
     WriteMemoryInput {
         store: input.store.clone(),
+        workspace: input.workspace.clone(),
         scope: input.scope.clone(),
         operation: Some(input.operation.clone()),
         content: input.content.clone(),

@@ -101,6 +101,7 @@ pub(super) async fn run(config: Option<&Path>, args: WriteArgs) -> anyhow::Resul
     let written = if args.whole {
         let replacement = ReplaceWhole {
             store: notebook.store.clone(),
+            workspace: notebook.workspace.clone(),
             scope,
             file: args.note.clone(),
             content,
@@ -116,6 +117,7 @@ pub(super) async fn run(config: Option<&Path>, args: WriteArgs) -> anyhow::Resul
     } else {
         let input = WriteMemoryInput {
             store: notebook.store.clone(),
+            workspace: notebook.workspace.clone(),
             scope,
             operation: Some(operation.clone()),
             content,

@@ -1,0 +1,289 @@
+//! Notes as files in the workspace that a run names: whose worker touches them, what may be changed
+//! there, and who reads them.
+
+use std::path::PathBuf;
+
+use notekeeper_contract::ChatMessage;
+use notekeeper_workflows::{ActivityQueue, AgentInput};
+use serde_json::{Value, json};
+use temporalio_client::errors::WorkflowGetResultError;
+use temporalio_common::protos::temporal::api::failure::v1::Failure;
+
+use crate::support::{
+    Agent, Application, Bed, Way, Worker, WorkerOptions, activities, activities_of, ended,
+    failure_type, history, say, transcript,
+};
+
+/// A store in the run's workspace, and no workspace yet.
+const STORE: &str = "[stores.notes]\nkind = 'file'\ndirectory = '.agent-memory'\n";
+
+/// A directory of the bed, made, for a workspace.
+fn root(bed: &Bed, name: &str) -> PathBuf {
+    let root = bed.path(name);
+    std::fs::create_dir_all(&root).expect("make the root");
+    root
+}
+
+/// A workspace of a configuration.
+fn workspace(name: &str, root: &std::path::Path, more: &str) -> String {
+    let root = root.display();
+    format!("[workspaces.{name}]\nroot = '{root}'\n{more}\n")
+}
+
+/// A worker on both queues, with this configuration.
+async fn worker(bed: &Bed, config: &str, turns: &Value) -> Worker {
+    let options = WorkerOptions {
+        script: Some(bed.script(turns)),
+        environment: vec![("NOTEKEEPER_CONFIG", bed.config(config))],
+        ..WorkerOptions::default()
+    };
+    Worker::start(bed, options).await
+}
+
+/// A run in a workspace whose only memory is the store `notes`.
+fn input(bed: &Bed, workspace: Option<&str>) -> AgentInput {
+    let mut input = bed.input("acme");
+    input.workspace = workspace.map(str::to_owned);
+    input.memories[0].store = "notes".to_owned();
+    input
+}
+
+/// One response with these calls, then what the last of them came to.
+fn calls(prompt: &str, calls: &[(&str, Value)]) -> Value {
+    let calls: Vec<_> = calls
+        .iter()
+        .map(|(name, arguments)| json!({"id": "call_0", "name": name, "arguments": arguments}))
+        .collect();
+    json!({"prompt": prompt, "responses": [{"tool_calls": calls}, {"text": "{{last_tool_result}}"}]})
+}
+
+/// What a run ends with that can't be served.
+async fn failed(agent: &Agent) -> Failure {
+    match ended(agent).await {
+        Err(WorkflowGetResultError::Failed(error)) => error.failure().clone(),
+        other => panic!("it ended as {other:?}"),
+    }
+}
+
+/// Names of the tools that each model request offered.
+async fn offered(agent: &Agent) -> Vec<Vec<String>> {
+    let requests = activities_of(&history(agent).await, "call_model");
+    let names = |tools: &Value| {
+        let tools = tools.as_array().expect("tools").iter();
+        tools
+            .map(|tool| tool["name"].as_str().expect("a name").to_owned())
+            .collect()
+    };
+    requests
+        .iter()
+        .map(|request| names(&request.input["tools"]))
+        .collect()
+}
+
+/// Results of the conversation's tool calls, and whether each tells of an error.
+async fn results(agent: &Agent) -> Vec<(String, bool)> {
+    let messages = transcript(agent).await.into_iter();
+    let results = messages.filter_map(|message| match message {
+        ChatMessage::Tool {
+            content, is_error, ..
+        } => Some((content, is_error)),
+        _ => None,
+    });
+    results.collect()
+}
+
+#[tokio::test]
+async fn the_files_of_a_run_are_touched_by_the_worker_that_has_its_workspace_and_no_other() {
+    let bed = Bed::new().await;
+    let queue = |name: &str| format!("{}-{name}", bed.task_queue);
+    let turns = json!([
+        calls("go", &[("write_memory", json!({"content": "- tea"}))]),
+        {"prompt": "show", "responses": [{"text": "{{memory}}"}]},
+    ]);
+    // The worker that serves model requests and workflows has none of the roots.
+    let nowhere = PathBuf::from("/nowhere/at/all");
+    let elsewhere = |name| workspace(name, &nowhere, &format!("task_queue = '{}'", queue(name)));
+    let config = format!("{}{}{STORE}", elsewhere("red"), elsewhere("blue"));
+    let _main = worker(&bed, &config, &turns).await;
+    let mut others = Vec::new();
+    for name in ["red", "blue"] {
+        let own = workspace(
+            name,
+            &root(&bed, name),
+            &format!("task_queue = '{}'", queue(name)),
+        );
+        let options = WorkerOptions {
+            queues: Some("memory"),
+            environment: vec![
+                ("NOTEKEEPER_CONFIG", bed.config(&format!("{own}{STORE}"))),
+                ("NOTEKEEPER_TASK_QUEUE", queue(name)),
+            ],
+            ..WorkerOptions::default()
+        };
+        others.push(Worker::start(&bed, options).await);
+    }
+
+    // Whatever the settings of the memory say.
+    for way in Way::ALL {
+        for name in ["red", "blue"] {
+            let mut input = bed.input_by(way, &format!("{name}/{way:?}"));
+            input.workspace = Some(name.to_owned());
+            input.memories[0].store = "notes".to_owned();
+            let agent = bed.start(input).await;
+
+            say(&agent, "go").await.expect("a reply");
+            let shown = say(&agent, "show").await.expect("a reply");
+
+            assert!(shown.text.contains("- tea"), "{shown:?}");
+            let file = format!("{name}/.agent-memory/{name}/{way:?}/main/MEMORY.md");
+            let text = std::fs::read_to_string(bed.path(&file)).expect("the note");
+            assert_eq!(text, "- tea\n");
+            let touching = activities(&history(&agent).await)
+                .into_iter()
+                .filter(|activity| ["write_memory", "load_snapshot"].contains(&&*activity.name));
+            for activity in touching {
+                assert_eq!(activity.queue, queue(name), "{way:?}: {activity:?}");
+            }
+            // No worker on the queue of model requests could resolve a reference.
+            let requests = activities_of(&history(&agent).await, "call_model");
+            let block = &requests.last().expect("a request").input["memories"][0];
+            assert_eq!(block["delivery"], "inline", "{way:?}: {block}");
+        }
+    }
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn a_run_whose_notes_have_no_place_fails_at_its_start_and_says_what_to_give() {
+    let bed = Bed::new().await;
+    let config = format!("{}{STORE}", workspace("red", &root(&bed, "red"), ""));
+    let _worker = worker(&bed, &config, &json!([])).await;
+    for way in [Way::MemoryQueue, Way::Local] {
+        let run = |workspace: Option<&str>, store: &str| {
+            let mut input = input(&bed, workspace);
+            if way == Way::Local {
+                input.memories[0].activities.queue = ActivityQueue::Local;
+            }
+            input.memories[0].store = store.to_owned();
+            input
+        };
+        for (input, told) in [
+            (run(None, "notes"), "give the run one: configured: `red`"),
+            (
+                run(Some("green"), "notes"),
+                "`workspace` names no configured workspace; configured: `red`",
+            ),
+            (
+                run(Some("green"), "default"),
+                "`workspace` names no configured workspace",
+            ),
+            (
+                run(Some("red"), "note"),
+                "`store` names no configured store; configured: `default`, `notes`",
+            ),
+        ] {
+            let agent = bed.start(input).await;
+            let failure = failed(&agent).await;
+            assert_eq!(failure_type(&failure), "InvalidArgument", "{failure:?}");
+            assert!(failure.message.contains(told), "{}", failure.message);
+        }
+    }
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn what_changes_notes_is_hidden_in_a_read_only_workspace_and_unknown_when_called() {
+    let bed = Bed::new().await;
+    let root = root(&bed, "red");
+    let notes = root.join(".agent-memory/acme/main");
+    std::fs::create_dir_all(&notes).expect("make a scope");
+    std::fs::write(notes.join("MEMORY.md"), "- likes tea\n").expect("write a note");
+    let config = format!("{}{STORE}", workspace("red", &root, "read_only = true"));
+    let turns = json!([calls(
+        "go",
+        &[
+            ("write_memory", json!({"content": "- coffee"})),
+            ("delete_memory", json!({"file": "teas"})),
+            ("search_memory", json!({"query": "tea"})),
+            ("read_memory", json!({"file": "MEMORY"})),
+        ]
+    )]);
+    let _worker = worker(&bed, &config, &turns).await;
+    let agent = bed.start(input(&bed, Some("red"))).await;
+
+    let reply = say(&agent, "go").await.expect("a reply");
+
+    assert_eq!(reply.text, "- likes tea\n");
+    for tools in offered(&agent).await {
+        assert_eq!(tools, ["read_memory", "search_memory"]);
+    }
+    let results = results(&agent).await;
+    for (content, is_error) in &results[..2] {
+        assert!(*is_error && content.contains("no such tool"), "{content}");
+    }
+    assert!(results[2..].iter().all(|(_, is_error)| !is_error));
+    let entries = std::fs::read_dir(root.join(".agent-memory")).expect("it is there");
+    let names: Vec<_> = entries
+        .map(|entry| entry.expect("an entry").file_name())
+        .collect();
+    assert_eq!(names, ["acme"], "nothing else was made");
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn read_memory_steps_aside_for_a_tool_that_reads_the_files() {
+    let bed = Bed::new().await;
+    let config = format!("{}{STORE}", workspace("red", &root(&bed, "workspace"), ""));
+    let path = ".agent-memory/acme/main/teas.md";
+    let turns = json!([
+        calls("note", &[("write_memory", json!({"content": "- sencha", "file": "teas"}))]),
+        {"prompt": "show", "responses": [{"text": "{{memory}}"}]},
+        calls("read", &[("read_file", json!({"path": path}))]),
+        calls("change", &[(
+            "write_memory",
+            json!({"content": "x", "old_text": "never there", "file": "teas"}),
+        )]),
+        calls("misremember", &[("read_memory", json!({"file": "teas"}))]),
+    ]);
+    let application = Application::start(&bed);
+    let _worker = worker(&bed, &config, &turns).await;
+    let mut input = input(&bed, Some("red"));
+    input.tools = vec![application.file_reader()];
+    let agent = bed.start(input).await;
+
+    for (said, told) in [
+        ("note", "created"),
+        (
+            "show",
+            "These files are in `.agent-memory/acme/main/` in the workspace.",
+        ),
+        ("read", "- sencha\n"),
+        (
+            "change",
+            "use read_file on `.agent-memory/acme/main/teas.md` and copy the passage exactly",
+        ),
+        ("misremember", "there is no such tool"),
+    ] {
+        let reply = say(&agent, said).await.expect("a reply");
+        assert!(reply.text.contains(told), "{said}: {}", reply.text);
+    }
+
+    for tools in offered(&agent).await {
+        assert_eq!(
+            tools,
+            [
+                "write_memory",
+                "delete_memory",
+                "search_memory",
+                "read_file"
+            ]
+        );
+    }
+    let requests = activities_of(&history(&agent).await, "call_model");
+    for request in &requests {
+        let instructions = request.input["instructions"].as_str().expect("text");
+        assert!(!instructions.contains("read_file"), "{instructions}");
+    }
+    assert_eq!(application.calls("read_file")[0]["workspace"], "red");
+    bed.finish().await;
+}
