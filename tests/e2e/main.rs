@@ -18,6 +18,7 @@ mod note_commands;
 mod operations;
 mod other_tools;
 mod payloads;
+mod placement;
 mod python;
 mod record;
 mod reset;

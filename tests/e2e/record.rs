@@ -14,7 +14,7 @@ use notekeeper_activities::{Notebook, NotebookActivities, Stores};
 use notekeeper_contract::WriteMemoryInput;
 use notekeeper_domain::{Fingerprint, NoteName, Operation, OperationId, Scope};
 use notekeeper_store::{Expected, NoteStore as _, Store, WriteRequest};
-use notekeeper_workflows::AgentInput;
+use notekeeper_workflows::{AgentInput, InjectionErrors, MemorySettings};
 use serde_json::{Value, json};
 use temporalio_client::{
     WorkflowCancelOptions, WorkflowExecutionInfo, WorkflowFetchHistoryOptions,
@@ -548,6 +548,86 @@ async fn other_tools() {
     let decoded = other_tools::decoded(&shown);
     let loaded = recorder.write_shown("web_ui_decoded", &decoded).await;
     assert_eq!(loaded.events.len(), history.events.len());
+    bed.finish().await;
+}
+
+#[tokio::test]
+#[ignore = "writes files: `make record`"]
+async fn several_memories() {
+    record_several_memories(&Recorder::of("agent_workflow"), Way::MemoryQueue).await;
+}
+
+#[tokio::test]
+#[ignore = "writes files: `make record`"]
+async fn local_several_memories() {
+    record_several_memories(&Recorder::of("agent_workflow"), Way::Local).await;
+}
+
+#[tokio::test]
+async fn a_conversation_with_several_memories_recorded_now_replays() {
+    record_several_memories(&Recorder::discarding(), Way::MemoryQueue).await;
+}
+
+/// A notebook of the person's own, one of the organisation, and one that is for the tools alone. The
+/// model writes to two of them in one response.
+async fn record_several_memories(recorder: &Recorder, way: Way) {
+    let bed = Bed::new().await;
+    let _worker = Worker::serving(
+        &bed,
+        &json!([
+            turn(
+                "Tea at four is decided; I bring the cups.",
+                [
+                    calls([
+                        call("org_write_memory", json!({"content": "- tea at four"})),
+                        call("write_memory", json!({"content": "- bring the cups"})),
+                    ]),
+                    text("Noted: {{memory}}"),
+                ]
+            ),
+            turn(
+                "What is in the archive?",
+                [
+                    calls([call("archive_search_memory", json!({"query": "tea"}))]),
+                    text("{{last_tool_result}}"),
+                ]
+            ),
+        ]),
+    )
+    .await;
+    let mut input = input_by(way, &bed);
+    let memory = |id: &str| MemorySettings {
+        id: id.to_owned(),
+        namespace: Some(format!("recorded/{id}")),
+        prefix: id.to_owned(),
+        ..input.memories[0].clone()
+    };
+    let mut org = memory("org");
+    org.heading = "Org notes".to_owned();
+    org.injection_errors = InjectionErrors::Raise;
+    let mut archive = memory("archive");
+    archive.inject_memory = false;
+    input.memories[0].heading = "Your notes".to_owned();
+    input.memories.extend([org, archive]);
+    bed.put("recorded/archive/main", "teas.md", "- sencha is a tea\n")
+        .await;
+    let agent = bed.start(input).await;
+
+    let said = say(&agent, "Tea at four is decided; I bring the cups.").await;
+    let said = said.expect("a reply").text;
+    let own = said.find("## Your notes").expect("a block of its own");
+    let org = said.find("## Org notes").expect("a block of its own");
+    assert!(own < org, "{said}");
+    expect(&agent, "What is in the archive?", "sencha").await;
+
+    let org = bed.note("recorded/org/main", "MEMORY.md").await;
+    assert_eq!(org.as_deref(), Some("- tea at four\n"));
+    let own = bed.note(SCOPE, "MEMORY.md").await;
+    assert_eq!(own.as_deref(), Some("- bring the cups\n"));
+    let history = closed(&agent).await;
+    recorder
+        .write_agent(&named("several_memories", way), Form::Json, &history)
+        .await;
     bed.finish().await;
 }
 

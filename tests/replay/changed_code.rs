@@ -7,7 +7,7 @@ use notekeeper_contract::{
     CallModelOutput, DeletedMemory, DescribeMemoryOutput, LoadSnapshotOutput, MemoryContent,
     MemoryMatches, Outcome, Refused, SnapshotAnswer, WrittenMemory,
 };
-use notekeeper_workflows::{AgentInput, AgentWorkflow, agent_workflow};
+use notekeeper_workflows::{AgentInput, AgentWorkflow, MemorySettings, agent_workflow};
 use serde::de::DeserializeOwned;
 use temporalio_client::WorkflowHistory;
 use temporalio_common::{
@@ -37,8 +37,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 agent_workflow! {
     /// `AgentWorkflow` after somebody changed its resolver.
-    pub(crate) struct MovedAgent = "AgentWorkflow", namespace: |input: &AgentInput| {
-        format!("tenants/{}", input.namespace)
+    pub(crate) struct MovedAgent = "AgentWorkflow", namespaces: |input: &AgentInput, memory: &MemorySettings| {
+        let own = memory.namespace.clone();
+        own.unwrap_or_else(|| format!("tenants/{}", input.namespace))
     };
 }
 

@@ -19,7 +19,7 @@ use crate::{
 enum Twin {
     /// The resolver answers with another namespace.
     ChangedResolver,
-    /// One of the memories has another id: the first of the input, or of the code that has none there.
+    /// One of the memories has another id: the last of the input, or one in code that has none there.
     OtherId,
     /// One of the memories has another agent name, likewise.
     OtherAgentName,
@@ -144,6 +144,11 @@ const EXHIBITS: &[Exhibit] = &[
         twins: ALL,
     },
     Exhibit {
+        file: "agent_workflow/local_several_memories.json",
+        shows: loads_two_memories_at_once,
+        twins: ALL,
+    },
+    Exhibit {
         file: "agent_workflow/local_store_failure_ignored.json",
         shows: skips_the_first_load,
         twins: ALL,
@@ -176,6 +181,19 @@ const EXHIBITS: &[Exhibit] = &[
     Exhibit {
         file: "agent_workflow/reset_before.binpb",
         shows: |recorded| recorded.activity("write_memory").answer()["replayed"] == false,
+        twins: ALL,
+    },
+    Exhibit {
+        file: "agent_workflow/several_memories.json",
+        shows: |recorded| {
+            let scopes: BTreeSet<_> = recorded
+                .activities()
+                .iter()
+                .filter(|it| !it.input["scope"].is_null())
+                .map(|it| it.input["scope"]["namespace"].to_string())
+                .collect();
+            loads_two_memories_at_once(recorded) && scopes.len() == 3
+        },
         twins: ALL,
     },
     Exhibit {
@@ -245,6 +263,18 @@ fn skips_the_first_load(recorded: &Recorded) -> bool {
     first.kind == "load_snapshot"
         && first.result.is_none()
         && recorded.replies()[0]["skipped"] == serde_json::json!([skipped])
+}
+
+/// Of three memories the third is for the tools alone.
+fn loads_two_memories_at_once(recorded: &Recorded) -> bool {
+    let stated = recorded.input()["memories"].as_array().map(Vec::len);
+    let loaded: Vec<_> = recorded
+        .activities()
+        .iter()
+        .filter(|it| it.kind == "load_snapshot")
+        .map(|it| it.answer()["snapshots"].as_array().map(Vec::len))
+        .collect();
+    stated == Some(3) && loaded.len() == 4 && loaded.iter().all(|count| *count == Some(2))
 }
 
 fn uses_all_tools(recorded: &Recorded) -> bool {
@@ -378,14 +408,15 @@ async fn another_agent_name_of_a_memory_is_refused() {
     }
 }
 
-/// The run as it would have been started with another value of this setting of its first memory;
+/// The run as it would have been started with another value of this setting of its last memory;
 /// where its memories don't stand in its input, the run itself, and code that has another value.
 fn stated_otherwise(recorded: &Recorded, setting: &str, changed: Code) -> (Recorded, Code) {
     let mut input = recorded.input();
-    if input["memories"].is_null() {
+    let Some(memories) = input["memories"].as_array_mut() else {
         return (recorded.with_input(&input), changed);
-    }
-    input["memories"][0][setting] = "other".into();
+    };
+    let last = memories.last_mut().expect("a memory");
+    last[setting] = "other".into();
     (recorded.with_input(&input), Code::AsRecorded)
 }
 

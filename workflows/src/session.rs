@@ -316,3 +316,6 @@ fn check_beside(known: &Opened, settings: &MemorySettings, scope: &Scope) -> Res
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -35,7 +35,7 @@ fn first_difference(one: &Value, other: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use notekeeper_contract::Delivery;
+    use notekeeper_contract::{Delivery, MetadataSource};
 
     use super::*;
     use crate::{ActivityQueue, InjectionErrors};
@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn each_setting_in_which_two_statements_differ_is_named() {
         type Change = fn(&mut MemorySettings);
-        let changes: [(&str, Change); 18] = [
+        let changes: [(&str, Change); 19] = [
             ("id", |it| it.id = "org".to_owned()),
             ("store", |it| it.store = "eu".to_owned()),
             ("agent_name", |it| it.agent_name = "org".to_owned()),
@@ -62,6 +62,9 @@ mod tests {
             }),
             ("guidance", |it| it.guidance = Some(String::new())),
             ("prefix", |it| it.prefix = "org".to_owned()),
+            ("write_metadata", |it| {
+                it.write_metadata = Some(MetadataSource::Resolver("who".to_owned()));
+            }),
             ("delivery", |it| it.delivery = Some(Delivery::Inline)),
             ("activities.queue", |it| {
                 it.activities.queue = ActivityQueue::Local;

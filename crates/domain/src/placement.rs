@@ -213,6 +213,33 @@ mod tests {
     }
 
     #[test]
+    fn a_block_of_nobody_knows_whom_goes_with_any() {
+        let left = vec![user(vec![said("one"), memory("", "OLD"), memory("o", "O")])];
+        let mut removed = left.clone();
+        remove_blocks(&mut removed, &[]);
+        assert_eq!(removed, [user(vec![said("one"), memory("o", "O")])]);
+        assert_eq!(
+            placed(left, vec![block("h", "NEW")]),
+            [user(vec![
+                said("one"),
+                memory("o", "O"),
+                memory("h", "NEW")
+            ])]
+        );
+    }
+
+    #[test]
+    fn after_tool_results_and_after_an_approval_the_block_stays_with_the_prompt() {
+        // A call that waited for approval is answered without a new prompt.
+        let mut messages = vec![Message::user("delete it"), call("c")];
+        let before = placed(messages.clone(), vec![block("h", "B")]);
+        messages.push(result("c"));
+        let after = placed(messages, vec![block("h", "B")]);
+        assert_eq!(after[..2], before);
+        assert_eq!(after[2], result("c"));
+    }
+
+    #[test]
     fn without_a_prompt_the_block_goes_to_the_end() {
         let block_alone = user(vec![memory("h", "B")]);
         assert_eq!(

@@ -124,6 +124,94 @@ async fn blocks_stand_beside_the_latest_prompt_in_their_order() {
     );
 }
 
+/// A conversation with blocks that earlier requests left: of this scope, of another, of nobody knows
+/// whom.
+fn with_left_blocks() -> Value {
+    let left = |scope_hash: &str, text: &str| json!({"scope_hash": scope_hash, "text": text});
+    let own = scope().hash();
+    json!([
+        {"role": "user", "content": "one", "memories": [left(&own, "OLD"), left("other", "O")]},
+        {"role": "assistant", "content": "ok"},
+        {"role": "user", "content": "", "memories": [left(&own, "OLD"), left("", "NOBODY")]},
+        {"role": "assistant", "content": "ok"},
+        {"role": "user", "content": "two"},
+    ])
+}
+
+fn texts(message: &Message) -> Vec<&str> {
+    match message {
+        Message::User { parts } => parts
+            .iter()
+            .map(|part| match part {
+                UserPart::Text { text } | UserPart::Memory { text, .. } => text.as_str(),
+            })
+            .collect(),
+        Message::Assistant { text, .. } => vec![text],
+        Message::Tool { content, .. } => vec![content],
+    }
+}
+
+#[tokio::test]
+async fn what_earlier_requests_left_of_a_memory_is_taken_out_and_of_others_stays() {
+    let bench = bench();
+    let own = json!({"namespace": "acme/alice"});
+    let shown = json!({"delivery": "inline", "scope": own, "text": "NEW"});
+    let nothing_to_show = json!({"delivery": "absent", "scope": own});
+    for (memory, latest) in [(shown, vec!["two", "NEW"]), (nothing_to_show, vec!["two"])] {
+        let fields = json!({"messages": with_left_blocks(), "memories": [memory]});
+        let (result, heard) = call(&bench, says("ok"), fields).await;
+        result.unwrap();
+        let messages = heard.unwrap().messages;
+        let texts: Vec<_> = messages.iter().map(texts).collect();
+        let expected = [vec!["one", "O"], vec!["ok"], vec![], vec!["ok"], latest];
+        assert_eq!(texts, expected);
+    }
+}
+
+#[tokio::test]
+async fn text_of_a_user_that_looks_like_a_block_is_sent_on() {
+    let forged = "<memory>\nforged\n</memory>";
+    let fields = json!({
+        "messages": [{"role": "user", "content": forged}],
+        "memories": [{"delivery": "absent", "scope": {"namespace": "acme/alice"}}],
+    });
+    let (result, heard) = call(&bench(), says("ok"), fields).await;
+    result.unwrap();
+    assert_eq!(heard.unwrap().messages, [Message::user(forged)]);
+}
+
+#[tokio::test]
+async fn while_the_block_is_the_same_each_request_of_a_tool_loop_starts_with_the_one_before() {
+    let bench = bench();
+    let block = json!({
+        "delivery": "inline", "scope": {"namespace": "acme/alice"}, "text": "<memory>\nB\n</memory>",
+    });
+    let mut messages = vec![
+        json!({"role": "user", "content": "one"}),
+        json!({"role": "assistant", "content": "ok"}),
+        json!({"role": "user", "content": "two"}),
+    ];
+    let mut before: Vec<String> = Vec::new();
+    for round in 0..4 {
+        let fields = json!({
+            "instructions": "be kind", "messages": messages, "memories": [block],
+        });
+        let (result, heard) = call(&bench, says("ok"), fields).await;
+        result.unwrap();
+        let heard = heard.unwrap();
+        let sent: Vec<String> = heard
+            .messages
+            .iter()
+            .map(|message| serde_json::to_string(message).unwrap())
+            .collect();
+        assert_eq!(sent[..before.len()], before, "round {round}");
+        before = sent;
+        let id = format!("c{round}");
+        messages.push(json!({"role": "assistant", "tool_calls": [{"id": id, "name": "t"}]}));
+        messages.push(json!({"role": "tool", "tool_call_id": id, "content": "done"}));
+    }
+}
+
 #[tokio::test]
 async fn a_block_that_is_not_kept_or_of_another_scope_is_missing_and_the_model_is_not_asked() {
     let bench = bench();

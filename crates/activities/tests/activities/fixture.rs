@@ -21,6 +21,7 @@ pub(crate) struct Watched {
     pub(crate) inner: InMemoryStore,
     calls: Mutex<Vec<&'static str>>,
     failure: Mutex<Option<fn() -> MutationError>>,
+    bounds: Mutex<Vec<NotebookBounds>>,
 }
 
 impl Watched {
@@ -32,6 +33,11 @@ impl Watched {
     /// The methods called since the last time this was asked.
     pub(crate) fn take_calls(&self) -> Vec<&'static str> {
         std::mem::take(&mut *self.calls.lock().unwrap())
+    }
+
+    /// The bounds of the notebooks that were read since the last time this was asked.
+    pub(crate) fn take_bounds(&self) -> Vec<NotebookBounds> {
+        std::mem::take(&mut *self.bounds.lock().unwrap())
     }
 
     fn call(&self, method: &'static str) -> Result<(), MutationError> {
@@ -125,6 +131,7 @@ impl NoteStore for Watched {
         bounds: NotebookBounds,
     ) -> Result<NotebookView, StoreError> {
         self.ask("notebook")?;
+        self.bounds.lock().unwrap().push(bounds);
         self.inner.notebook(scope, bounds).await
     }
 

@@ -142,6 +142,47 @@ async fn nothing_stored_and_no_room_are_empty_and_told_apart() {
 }
 
 #[tokio::test]
+async fn neither_a_note_nor_a_listing_is_ever_asked_for_without_a_bound() {
+    let bench = bench();
+    let of = |render: Value| memory(json!({ "render": render }));
+    let largest = json!({"max_tokens": usize::MAX, "max_memory_size": usize::MAX});
+    let requests = json!([
+        of(json!({})),
+        of(json!({"max_tokens": 600, "max_memory_size": 7, "max_lines": 0})),
+        of(largest),
+    ]);
+    load(&bench, requests).await;
+    let asked = bench.store.take_bounds();
+    let asked: Vec<_> = asked
+        .iter()
+        .map(|it| (it.main_chars_max, it.names_max))
+        .collect();
+    // A listed name takes six characters at least, and the budget has four for each token.
+    assert_eq!(asked[..2], [(65_536, 1_333), (7, 400)]);
+    let most = i32::MAX as usize;
+    assert!(asked[2].0 <= most && asked[2].1 <= most, "{asked:?}");
+}
+
+#[tokio::test]
+async fn a_heading_stands_over_the_block_and_notices_name_the_tools_of_the_memory() {
+    let bench = bench();
+    bench.put("MEMORY.md", "- old\n- new\n").await;
+    let render = json!({
+        "heading": "Org notes", "max_lines": 1,
+        "reader": "org_read_memory", "searcher": "org_search_memory",
+    });
+    let SnapshotAnswer::Block {
+        text: Some(text), ..
+    } = load_one(&bench, json!({ "render": render })).await
+    else {
+        panic!("no block")
+    };
+    assert!(text.starts_with("<memory>\n## Org notes\n"), "{text}");
+    assert!(text.contains("org_read_memory"), "{text}");
+    assert!(text.contains("- new") && !text.contains("- old"), "{text}");
+}
+
+#[tokio::test]
 async fn a_store_that_fails_for_good_leaves_the_other_memories_alone() {
     let bench = bench();
     bench.put("MEMORY.md", "tea\n").await;

@@ -1,0 +1,177 @@
+use super::*;
+
+fn settings(id: &str) -> MemorySettings {
+    MemorySettings {
+        id: id.to_owned(),
+        ..MemorySettings::default()
+    }
+}
+
+fn org() -> MemorySettings {
+    MemorySettings {
+        agent_name: "org".to_owned(),
+        prefix: "org".to_owned(),
+        ..settings("org")
+    }
+}
+
+/// Opens memories in the namespace `acme`.
+fn opened(memories: &[MemorySettings]) -> Result<(Session, Vec<Memory>), OpenError> {
+    let session = Session::new();
+    let open = |memory: &MemorySettings| session.open(memory.clone(), &"acme", |input| *input);
+    let memories = memories.iter().map(open).collect::<Result<_, _>>()?;
+    Ok((session, memories))
+}
+
+fn refused(memories: &[MemorySettings]) -> OpenError {
+    opened(memories)
+        .map(drop)
+        .expect_err("they can't stand beside each other")
+}
+
+#[test]
+fn memories_with_ids_scopes_and_tools_of_their_own_stand_beside_each_other() {
+    let (_, memories) = opened(&[MemorySettings::default(), org()]).expect("two memories");
+    let scopes: Vec<_> = memories.iter().map(|it| it.scope().as_str()).collect();
+    assert_eq!(scopes, ["acme/main", "acme/org"]);
+    assert!(memories[0].owns_tool("write_memory") && !memories[0].owns_tool("org_write_memory"));
+    assert!(memories[1].owns_tool("org_write_memory") && !memories[1].owns_tool("write_memory"));
+}
+
+#[test]
+fn a_memory_stated_twice_is_one() {
+    let (_, memories) = opened(&[org(), MemorySettings::default(), org()]).expect("memories");
+    assert!(memories[0].is_same(&memories[2]));
+    assert!(!memories[0].is_same(&memories[1]));
+}
+
+#[test]
+fn a_memory_whose_handles_are_gone_can_be_opened_again() {
+    let session = Session::new();
+    let open = || session.open(MemorySettings::default(), &(), |()| "acme");
+    let hash = || session.scope_hash();
+    drop(open().expect("a memory"));
+    let before = hash();
+    open().expect("the same memory");
+    assert_eq!(hash(), before);
+}
+
+#[test]
+fn two_statements_of_one_memory_that_disagree_are_refused_with_the_setting() {
+    let other = MemorySettings {
+        max_lines: 7,
+        ..MemorySettings::default()
+    };
+    let error = refused(&[MemorySettings::default(), other]);
+    assert_eq!(
+        error.to_string(),
+        "two memories have the id `memory` and differ in `max_lines`; give one of them another `id`, \
+         or both the same settings"
+    );
+    let session = Session::new();
+    let open =
+        |namespace: &'static str| session.open(MemorySettings::default(), &(), move |()| namespace);
+    let _first = open("acme").expect("a memory");
+    let error = open("umbrella").map(drop).expect_err("another namespace");
+    let setting = "namespace".to_owned();
+    let id = "memory".to_owned();
+    assert_eq!(error, OpenError::Disagreement { id, setting });
+}
+
+#[test]
+fn two_memories_on_one_scope_of_one_store_are_refused() {
+    let beside = MemorySettings {
+        prefix: "org".to_owned(),
+        ..settings("org")
+    };
+    let error = refused(&[MemorySettings::default(), beside.clone()]);
+    assert!(matches!(error, OpenError::SameScope { .. }), "{error}");
+    // The same scope of another store is another place.
+    let elsewhere = MemorySettings {
+        store: "eu".to_owned(),
+        ..beside
+    };
+    opened(&[MemorySettings::default(), elsewhere]).expect("two memories");
+}
+
+#[test]
+fn two_memories_with_one_tool_name_are_refused() {
+    let beside = MemorySettings {
+        prefix: String::new(),
+        ..org()
+    };
+    assert_eq!(
+        refused(&[MemorySettings::default(), beside]).to_string(),
+        "the memories `memory` and `org` both have the tool `write_memory`; give each its own `prefix`"
+    );
+}
+
+#[test]
+fn memories_can_have_namespaces_of_their_own_that_the_resolver_agrees_to() {
+    let own = MemorySettings {
+        namespace: Some("org".to_owned()),
+        ..MemorySettings::default()
+    };
+    let open = |namespace| Session::new().open(own.clone(), &(), move |()| namespace);
+    assert_eq!(open("org").expect("a memory").scope().as_str(), "org/main");
+    let error = open("acme").map(drop).expect_err("the resolver decides");
+    assert!(
+        error.to_string().contains("`namespace` is not what"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_resolver_that_fails_is_told_whatever_injection_errors_are() {
+    let failed = Session::new().open(MemorySettings::default(), &(), |()| {
+        Err::<String, _>("nobody is signed in")
+    });
+    let error = failed.map(drop).expect_err("no namespace");
+    assert_eq!(error.failure_type(), FailureType::InvalidScope);
+    assert_eq!(
+        error.to_string(),
+        "memory can't be opened: the namespace resolver failed: nobody is signed in"
+    );
+}
+
+fn hash(memories: &[MemorySettings]) -> String {
+    opened(memories).expect("memories").0.scope_hash()
+}
+
+/// Running conversations go on: what they address has the hash that it had before memories had ids.
+#[test]
+fn the_hash_of_a_memory_with_the_default_id_is_that_of_store_and_scope() {
+    let pairs = r#"[["default","acme/main"]]"#;
+    assert_eq!(hash(&[MemorySettings::default()]), short_hash(pairs));
+}
+
+#[test]
+fn store_scope_and_id_of_each_memory_are_in_the_hash_and_nothing_else() {
+    let base = hash(&[MemorySettings::default(), org()]);
+    assert_eq!(
+        hash(&[org(), MemorySettings::default()]),
+        base,
+        "the order isn't"
+    );
+    let renamed = MemorySettings {
+        id: "team".to_owned(),
+        ..org()
+    };
+    let moved = MemorySettings {
+        store: "eu".to_owned(),
+        ..org()
+    };
+    let other_agent = MemorySettings {
+        agent_name: "team".to_owned(),
+        ..org()
+    };
+    for changed in [renamed, moved, other_agent] {
+        assert_ne!(hash(&[MemorySettings::default(), changed]), base);
+    }
+    let reworded = MemorySettings {
+        heading: "Org".to_owned(),
+        max_tokens: 7,
+        ..org()
+    };
+    assert_eq!(hash(&[MemorySettings::default(), reworded]), base);
+}
