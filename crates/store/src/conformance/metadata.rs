@@ -303,7 +303,7 @@ async fn it_changes_in_one_step_with_the_text<S: Store>(notebook: &Notebook<'_, 
             .and_then(|number| number.parse().ok())
             .expect("a line of a writer");
         let line = note.metadata.as_ref().and_then(|found| found.get("line"));
-        assert_eq!(line, (number % 3 != 0).then_some(last.as_str()));
+        assert_eq!(line, (!number.is_multiple_of(3)).then_some(last.as_str()));
     });
     join_all(writing).await;
     let text = notebook.text("a.md").await.expect("the note is there");

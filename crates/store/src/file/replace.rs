@@ -1,9 +1,13 @@
 //! Putting a text in the place of another as a whole, and taking a file away.
 
-use std::{fs::File, io::Write as _, os::fd::AsFd as _};
+use std::{
+    fs::{File, Permissions},
+    io::Write as _,
+    os::unix::fs::PermissionsExt as _,
+};
 
 use rustix::{
-    fs::{AtFlags, Mode, OFlags, fchmod, openat, renameat, unlinkat},
+    fs::{AtFlags, Mode, OFlags, openat, renameat, unlinkat},
     io::Errno,
 };
 
@@ -43,7 +47,7 @@ impl<'p> Next<'p> {
         let mut file = File::from(openat(&place.directory, NEXT, flags, everyone)?);
         let written = (|| {
             if let Some(mode) = mode {
-                fchmod(file.as_fd(), Mode::from_raw_mode(mode.into()))?;
+                file.set_permissions(Permissions::from_mode(mode))?;
             }
             file.write_all(text.as_bytes())?;
             file.sync_all()?;
@@ -105,7 +109,7 @@ pub(super) fn sweep(place: &Place) -> Result<(), Fault> {
 /// Inode of the file that is about to be a note of this directory.
 pub(super) fn next_inode(place: &Place) -> Result<Option<i64>, Fault> {
     let next = FileId::of(&place.directory, NEXT)?;
-    Ok(next.map(|next| next.inode.cast_signed()))
+    Ok(next.map(|next| next.inode()))
 }
 
 /// Deletes the file, or the link, unless it isn't what was read any more.

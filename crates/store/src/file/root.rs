@@ -25,8 +25,8 @@ const LOCK_PAUSE_MS: std::ops::Range<f64> = 0.5..3.0;
 /// Tells one file or directory from another, for as long as both exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileId {
-    device: u64,
-    pub(super) inode: u64,
+    device: i128,
+    inode: i128,
 }
 
 impl FileId {
@@ -40,17 +40,17 @@ impl FileId {
         }
     }
 
-    #[expect(
-        clippy::allow_attributes,
-        clippy::allow_attributes_without_reason,
-        reason = "the types of these fields differ by platform"
-    )]
     fn of_stat(stat: &rustix::fs::Stat) -> Self {
-        #[allow(clippy::unnecessary_cast)]
         Self {
-            device: stat.st_dev as u64,
-            inode: stat.st_ino as u64,
+            // Their types differ by platform.
+            device: stat.st_dev.into(),
+            inode: stat.st_ino.into(),
         }
+    }
+
+    /// The inode, as records have it.
+    pub(super) fn inode(&self) -> i64 {
+        u64::try_from(self.inode).unwrap_or_default().cast_signed()
     }
 }
 

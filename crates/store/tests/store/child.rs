@@ -107,7 +107,7 @@ impl Process {
     }
 
     /// Waits until it ends, well or by SIGKILL; whether it was killed.
-    pub(crate) fn is_killed(mut self) -> bool {
+    pub(crate) fn was_killed(mut self) -> bool {
         until("the process ends", || {
             self.0.try_wait().expect("wait").is_some()
         });

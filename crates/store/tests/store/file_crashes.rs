@@ -69,9 +69,8 @@ fn one_seed(test: &str, seed: u64) -> usize {
             .collect();
         killed += processes
             .into_iter()
-            .filter(|_| true)
-            .map(Process::is_killed)
-            .filter(|k| *k)
+            .map(Process::was_killed)
+            .filter(|killed| *killed)
             .count();
     }
     let all = calls(&mut StdRng::seed_from_u64(seed), OPERATIONS);
@@ -94,8 +93,8 @@ fn one_seed(test: &str, seed: u64) -> usize {
 }
 
 #[test]
-fn whoever_is_killed_wherever_nothing_is_lost_doubled_or_unreadable() {
-    let test = "file_crashes::whoever_is_killed_wherever_nothing_is_lost_doubled_or_unreadable";
+fn whoever_was_killed_wherever_nothing_is_lost_doubled_or_unreadable() {
+    let test = "file_crashes::whoever_was_killed_wherever_nothing_is_lost_doubled_or_unreadable";
     if let Some(part) = part() {
         if let Some(microseconds) = part["lives_us"].as_u64() {
             die_after(microseconds);
@@ -157,7 +156,7 @@ fn killed_in(test: &str, kind: &str, point: &str) -> FileRoot {
             .expect("append");
     });
     assert!(
-        Process::start(test, &mutation(&root, kind, point)).is_killed(),
+        Process::start(test, &mutation(&root, kind, point)).was_killed(),
         "{kind} {point}"
     );
     root
@@ -192,8 +191,8 @@ const KINDS: [&str; 3] = ["create", "edit", "delete"];
 const DONE: [&str; 2] = ["replaced", "finished"];
 
 #[test]
-fn an_operation_that_is_killed_at_a_point_has_happened_or_has_not() {
-    let test = "file_crashes::an_operation_that_is_killed_at_a_point_has_happened_or_has_not";
+fn an_operation_that_was_killed_at_a_point_has_happened_or_has_not() {
+    let test = "file_crashes::an_operation_that_was_killed_at_a_point_has_happened_or_has_not";
     if let Some(part) = part() {
         return play_mutation(&part);
     }
@@ -247,7 +246,7 @@ fn a_store_that_is_open_sees_to_what_another_process_left() {
             .expect("append");
         store
     });
-    assert!(Process::start(test, &mutation(&root, "edit", "replaced")).is_killed());
+    assert!(Process::start(test, &mutation(&root, "edit", "replaced")).was_killed());
     block_on(async {
         let note = store
             .read(&scope("m"), &name("a.md"), 99)

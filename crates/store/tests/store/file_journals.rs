@@ -27,6 +27,9 @@ async fn root_with_a_note() -> FileRoot {
     root
 }
 
+/// A change of a journal's bytes.
+type Spoil = fn(&mut Vec<u8>);
+
 /// What was set aside, as it stands in the root.
 fn set_aside(root: &FileRoot) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(&root.options.root).expect("a directory");
@@ -52,21 +55,21 @@ async fn starts_afresh(store: &FileStore) {
 
 #[tokio::test]
 async fn one_that_cannot_be_read_is_set_aside_as_it_is() {
-    let spoilt: [(&str, fn(&FileRoot, &mut Vec<u8>)); 5] = [
-        ("text", |_, bytes| *bytes = b"[{\"id\": \"a\"".to_vec()),
-        ("cut", |_, bytes| bytes.truncate(bytes.len() / 2)),
-        ("cut in the header", |_, bytes| bytes.truncate(50)),
-        ("overwritten inside", |_, bytes| {
+    let spoilt: [(&str, Spoil); 5] = [
+        ("text", |bytes| *bytes = b"[{\"id\": \"a\"".to_vec()),
+        ("cut", |bytes| bytes.truncate(bytes.len() / 2)),
+        ("cut in the header", |bytes| bytes.truncate(50)),
+        ("overwritten inside", |bytes| {
             let middle = bytes.len() / 4;
             bytes[4_096..middle * 3].fill(0x5a);
         }),
-        ("no journal's header", |_, bytes| bytes[68..72].fill(7)),
+        ("no journal's header", |bytes| bytes[68..72].fill(7)),
     ];
     for (what, spoil) in spoilt {
         let root = root_with_a_note().await;
         let path = root.path(JOURNAL);
         let mut bytes = std::fs::read(&path).expect("read");
-        spoil(&root, &mut bytes);
+        spoil(&mut bytes);
         std::fs::write(&path, &bytes).expect("write");
         starts_afresh(&root.store().await).await;
         let aside = set_aside(&root);

@@ -153,6 +153,9 @@ async fn a_place_that_no_store_can_be_in_is_refused_without_saying_the_path() {
     }
 }
 
+/// Takes permissions away.
+type Forbid = fn(&FileRoot);
+
 /// What a mutation and a read are answered, as a line.
 async fn tried(root: &Path) -> String {
     let store = match FileStore::open(FileOptions::new(root)).await {
@@ -184,7 +187,7 @@ fn what_this_user_may_not_do_is_told_without_names() {
         return say(&block_on(tried(&root)));
     }
     let denied = Denial::Permission;
-    let cases: [(&str, fn(&FileRoot), String); 4] = [
+    let cases: [(&str, Forbid, String); 4] = [
         (
             "the root",
             |root| set_mode(&root.options.root, 0o555),
