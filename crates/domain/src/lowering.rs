@@ -19,6 +19,8 @@ pub(crate) struct Lowering {
     after_letter: bool,
     /// Byte of the sigma that ends a word unless a letter follows.
     open_sigma: Option<usize>,
+    /// Characters that were asked about in this piece.
+    asked: usize,
 }
 
 /// What a character means for a sigma near it.
@@ -46,14 +48,17 @@ impl Lowering {
         self.lowered.len()
     }
 
-    /// Adds the lower case of the next piece.
-    pub(crate) fn push(&mut self, piece: &str) {
+    /// Adds the lower case of the next piece. Says how many characters had to be asked about, each of
+    /// which takes as long as many that needn't.
+    pub(crate) fn push(&mut self, piece: &str) -> usize {
+        self.asked = 0;
         let mut between = piece.split('Σ');
         self.push_plain(between.next().unwrap_or_default());
         for plain in between {
             self.push_sigma();
             self.push_plain(plain);
         }
+        self.asked
     }
 
     /// All of it.
@@ -78,16 +83,27 @@ impl Lowering {
     /// Adds a piece without a capital sigma.
     fn push_plain(&mut self, piece: &str) {
         if self.open_sigma.is_some() {
-            match first_that_counts(piece.chars()) {
+            match self.first_that_counts(piece.chars()) {
                 Some(Neighbour::Letter) => self.open_sigma = None,
                 Some(_) => self.close_sigma(),
                 None => {}
             }
         }
-        if let Some(last) = first_that_counts(piece.chars().rev()) {
+        if let Some(last) = self.first_that_counts(piece.chars().rev()) {
             self.after_letter = last == Neighbour::Letter;
         }
         self.push_runs(piece);
+    }
+
+    /// The first of these that isn't transparent.
+    fn first_that_counts(&mut self, mut chars: impl Iterator<Item = char>) -> Option<Neighbour> {
+        chars.find_map(|c| {
+            let found = known(c).unwrap_or_else(|| {
+                self.asked += 1;
+                asked(c)
+            });
+            Some(found).filter(|found| *found != Neighbour::Transparent)
+        })
     }
 
     /// Runs of ASCII, which most text is made of, are done as a whole, wherever they stand.
@@ -110,21 +126,24 @@ impl Lowering {
     }
 }
 
-/// The first of these that isn't transparent.
-fn first_that_counts(mut chars: impl Iterator<Item = char>) -> Option<Neighbour> {
-    chars.find_map(|c| Some(neighbour(c)).filter(|found| *found != Neighbour::Transparent))
+/// What everyday characters mean; `None` for the others.
+fn known(c: char) -> Option<Neighbour> {
+    match c {
+        'a'..='z' | 'A'..='Z' | 'Α'..='Ρ' | 'Σ'..='ώ' => Some(Neighbour::Letter),
+        '\'' | '.' | ':' | '^' | '`' | '\u{300}'..='\u{36f}' => Some(Neighbour::Transparent),
+        _ => c.is_ascii().then_some(Neighbour::Other),
+    }
 }
 
 /// The standard library doesn't say what it takes a character for, but shows it by what it makes of
 /// a sigma.
-fn neighbour(c: char) -> Neighbour {
-    match c {
-        'a'..='z' | 'A'..='Z' => Neighbour::Letter,
-        '\'' | '.' | ':' | '^' | '`' => Neighbour::Transparent,
-        _ if c.is_ascii() => Neighbour::Other,
-        _ if ends_word(&['a', 'Σ', c, 'a']) => Neighbour::Other,
-        _ if ends_word(&['a', 'Σ', c]) => Neighbour::Transparent,
-        _ => Neighbour::Letter,
+fn asked(c: char) -> Neighbour {
+    if ends_word(&['a', 'Σ', c, 'a']) {
+        Neighbour::Other
+    } else if ends_word(&['a', 'Σ', c]) {
+        Neighbour::Transparent
+    } else {
+        Neighbour::Letter
     }
 }
 
@@ -144,7 +163,7 @@ mod tests {
     fn in_pieces(text: &str) -> String {
         let mut lowering = Lowering::default();
         for c in text.chars() {
-            lowering.push(c.encode_utf8(&mut [0; 4]));
+            let _ = lowering.push(c.encode_utf8(&mut [0; 4]));
         }
         lowering.finish()
     }
@@ -154,6 +173,15 @@ mod tests {
         for c in '\0'..=char::MAX {
             let text = format!("A{c}ẞa");
             assert_eq!(lowercase(&text), text.to_lowercase(), "{c:?}");
+        }
+    }
+
+    #[test]
+    fn everyday_characters_mean_what_the_standard_library_takes_them_for() {
+        for c in '\0'..='\u{3ff}' {
+            if let Some(known) = known(c) {
+                assert_eq!(known, asked(c), "{c:?}");
+            }
         }
     }
 

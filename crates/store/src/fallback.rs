@@ -27,6 +27,7 @@ pub(crate) async fn list<S: NoteStore + ?Sized>(
                 metadata: note.metadata,
             });
         }
+        tokio::task::yield_now().await;
     }
     Ok(Listing { notes, more })
 }

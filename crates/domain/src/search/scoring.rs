@@ -15,6 +15,9 @@ const NOTE_COST: usize = 512;
 /// What a hit costs besides the bytes between it and the one before.
 const HIT_COST: usize = 32;
 
+/// What it costs to ask about a character near a sigma.
+const ASK_COST: usize = 64;
+
 /// Bytes that are lower-cased at a time.
 const PIECE: usize = 16 * 1024;
 
@@ -108,36 +111,42 @@ impl<'s, 'q> Scoring<'s, 'q> {
         }
         let end = self.content.ceil_char_boundary(from.saturating_add(PIECE));
         self.pieces.push((lowering.len(), from));
-        lowering.push(&self.content[from..end]);
-        self.spend(end - from);
+        let asked = lowering.push(&self.content[from..end]);
+        self.spend(end - from + asked * ASK_COST);
         Stage::Lowering(end, lowering)
     }
 
-    /// Goes to the next hit of a term, each beginning after the end of the one before, or as far as
-    /// the share reaches.
-    fn count(&mut self, lowered: String, term: usize, from: usize) -> Stage {
+    /// Counts the hits of a term, each beginning after the end of the one before, as far as the share
+    /// reaches.
+    fn count(&mut self, lowered: String, term: usize, mut from: usize) -> Stage {
         let Some(finder) = self.scan.finders.get(term) else {
             self.settle(&lowered);
             return Stage::Done;
         };
         let length = finder.needle().len();
-        // Hits that begin before this byte.
-        let reach = from.saturating_add(self.scan.share_left).min(lowered.len());
-        let end = reach.saturating_add(length - 1).min(lowered.len());
-        let found = finder.find(&lowered.as_bytes()[from..end]);
-        if let Some(distance) = found {
+        let mut left = self.scan.share_left;
+        let mut ended = false;
+        while left > 0 && !ended {
+            // Hits that begin before this byte.
+            let reach = from.saturating_add(left).min(lowered.len());
+            let end = reach.saturating_add(length - 1).min(lowered.len());
+            let Some(distance) = finder.find(&lowered.as_bytes()[from..end]) else {
+                // Terms in a short text take time as well.
+                left = left.saturating_sub((reach - from).max(HIT_COST));
+                ended = reach == lowered.len();
+                from = reach;
+                continue;
+            };
             let at = from + distance;
             self.hits += 1;
             self.first = Some(self.first.map_or(at, |earlier| earlier.min(at)));
-            self.spend(distance + HIT_COST);
-            return Stage::Counting(lowered, term, at + length);
+            left = left.saturating_sub(distance + HIT_COST);
+            from = at + length;
         }
-        // Terms in a short text take time as well.
-        self.spend((reach - from).max(HIT_COST));
-        if reach == lowered.len() {
-            Stage::Counting(lowered, term + 1, 0)
-        } else {
-            Stage::Counting(lowered, term, reach)
+        self.scan.share_left = left;
+        match ended {
+            true => Stage::Counting(lowered, term + 1, 0),
+            false => Stage::Counting(lowered, term, from),
         }
     }
 
