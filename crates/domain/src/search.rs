@@ -178,11 +178,12 @@ impl<'q> Scan<'q> {
     /// };
     /// let mut scan = Scan::new(&query, limits);
     /// let mut pauses = 0;
-    /// let mut scoring = scan.begin("hay.md", &"hay ".repeat(250_000));
+    /// let hay = "hay ".repeat(250_000);
+    /// let mut scoring = scan.begin("hay.md", &hay);
     /// while scoring.proceed() {
     ///     pauses += 1; // An asynchronous caller yields here.
     /// }
-    /// assert!(pauses > 10);
+    /// assert!(pauses > 10, "{pauses}");
     /// # Ok::<(), notekeeper_domain::Refusal>(())
     /// ```
     pub fn begin<'s>(&'s mut self, name: &'s str, content: &'s str) -> Scoring<'s, 'q> {

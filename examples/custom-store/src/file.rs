@@ -35,7 +35,7 @@ pub(crate) fn save(path: &Path, shelf: &Shelf) -> Result<(), StoreError> {
         file.sync_all()?;
         std::fs::rename(&new, path)?;
         // The new name is in the directory, which has to be on the disk as well.
-        File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
+        File::open(path.parent().unwrap_or(path))?.sync_all()
     };
     replaced().map_err(|error| {
         StoreError::Unavailable(format!("the file can't be written: {}", error.kind()))

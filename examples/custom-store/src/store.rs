@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
@@ -38,10 +38,14 @@ impl ShelfStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unusable`] where the file is another process's or another program's, or can't
-    /// be read.
-    pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
-        let path = path.into();
+    /// [`StoreError::InvalidValue`] where the path is empty; [`StoreError::Unusable`] where the file
+    /// is another process's or another program's, or can't be read.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        // A bare name has no directory to sync, and a program may change its own.
+        let path = std::path::absolute(path).map_err(|_| StoreError::InvalidValue {
+            field: "path",
+            reason: "it is empty; name a file".to_owned(),
+        })?;
         let lock = file::lock(&path)?;
         let shelf = file::load(&path)?;
         Ok(Self(Arc::new(Inner {

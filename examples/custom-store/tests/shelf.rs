@@ -142,10 +142,8 @@ impl Served {
             .args(["--task-queue", &task_queue])
             .arg("--script")
             .arg(&script)
-            .arg("--shelf")
-            .arg(directory.path().join("shelf.json"))
-            .arg("--sqlite")
-            .arg(directory.path().join("notes.db"))
+            .args(["--shelf", "shelf.json", "--sqlite", "notes.db"])
+            .current_dir(directory.path())
             .stdin(Stdio::null())
             .spawn()
             .expect("start the worker");

@@ -18,15 +18,15 @@ fn over(store: &Arc<MinimalStore>) -> Notebook {
 
 fn load(fields: Value) -> LoadSnapshotInput {
     let mut memory = json!({"scope": {"namespace": "acme/alice"}});
-    let all = memory.as_object_mut().unwrap();
-    all.extend(fields.as_object().unwrap().clone());
-    serde_json::from_value(json!({"memories": [memory]})).unwrap()
+    let all = memory.as_object_mut().expect("an object");
+    all.extend(fields.as_object().expect("an object").clone());
+    serde_json::from_value(json!({"memories": [memory]})).expect("an input")
 }
 
 /// The text and digest of the block that is loaded.
 async fn block(notebook: &Notebook, fields: Value) -> (String, String) {
-    let mut loaded = notebook.load_snapshot(load(fields)).await.unwrap();
-    match loaded.snapshots.remove(0) {
+    let loaded = notebook.load_snapshot(load(fields)).await;
+    match loaded.expect("the snapshot loads").snapshots.remove(0) {
         SnapshotAnswer::Block {
             digest,
             text: Some(text),
