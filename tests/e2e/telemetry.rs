@@ -131,7 +131,12 @@ async fn a_key_changes_the_hash_in_spans_and_no_activity_id() {
     let environment = [
         ("NOTEKEEPER_SCOPE_HASH_KEY", key),
         ("OTEL_SERVICE_NAME", "memory-of-acme"),
+        (
+            "OTEL_RESOURCE_ATTRIBUTES",
+            "deployment.environment.name=test",
+        ),
         ("OTEL_EXPORTER_OTLP_HEADERS", "x-tenant=acme"),
+        ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip"),
     ];
     let worker = exporting(&bed, collector.url(), &environment).await;
     let agent = bed.start(bed.input("acme")).await;
@@ -158,9 +163,11 @@ async fn a_key_changes_the_hash_in_spans_and_no_activity_id() {
     let resources = collector.resources().await;
     let of = attributes(&resources.first().expect("a resource").attributes);
     assert_eq!(of["service.name"], "memory-of-acme");
+    assert_eq!(of["deployment.environment.name"], "test");
     let requests = collector.requests().await;
     let sent = requests.first().expect("a request");
     assert_eq!(sent.headers["x-tenant"], "acme");
+    assert_eq!(sent.headers["content-encoding"], "gzip");
     assert_eq!(sent.headers["content-type"], "application/x-protobuf");
     assert!(!worker.log().iter().any(|line| line.contains(key)));
     bed.finish().await;

@@ -1,5 +1,7 @@
 //! A collector that takes spans over OTLP, on a port of its own.
 
+use std::io::Read as _;
+
 use opentelemetry_proto::tonic::{
     collector::trace::v1::ExportTraceServiceRequest,
     common::v1::{KeyValue, any_value::Value as AnyValue},
@@ -61,7 +63,7 @@ impl Collector {
         let requests = self.requests().await;
         let exports = requests.into_iter().map(|request| {
             assert_eq!(request.url.path(), "/v1/traces");
-            ExportTraceServiceRequest::decode(request.body.as_slice()).expect("an export")
+            ExportTraceServiceRequest::decode(body(&request).as_slice()).expect("an export")
         });
         exports.collect()
     }
@@ -75,6 +77,18 @@ impl Collector {
         })
         .await;
     }
+}
+
+/// The body, inflated where it came with gzip.
+fn body(request: &Request) -> Vec<u8> {
+    if !request.headers.contains_key("content-encoding") {
+        return request.body.clone();
+    }
+    let mut inflated = Vec::new();
+    flate2::read::GzDecoder::new(request.body.as_slice())
+        .read_to_end(&mut inflated)
+        .expect("gzip");
+    inflated
 }
 
 /// Attributes as JSON, each with the type that it was sent as.

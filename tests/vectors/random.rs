@@ -291,6 +291,105 @@ fn notebook(rng: &mut StdRng) -> Case {
     )
 }
 
+/// Stands in every text, name and query of a case about spans.
+const PLANTED: &str = "planted";
+
+/// Reasons for which a call is refused before it reaches a store.
+const BEFORE_THE_STORE: [&str; 6] = [
+    "empty_content",
+    "invalid_path",
+    "protected",
+    "query_empty",
+    "query_too_long",
+    "query_too_many_terms",
+];
+
+fn calls_with_spans(rng: &mut StdRng) -> Case {
+    let texts = [
+        "planted",
+        "planted planted\n",
+        " ",
+        "",
+        "see planted.md",
+        "PLANTED\r\n",
+    ];
+    let names = [
+        "planted",
+        "planted.md",
+        "MEMORY",
+        "planted/x",
+        "",
+        " planted ",
+    ];
+    let mut files = Map::new();
+    for name in ["MEMORY.md", "planted.md", "planted-2.md"] {
+        if rng.random_bool(0.6) {
+            files.insert(format!("main/{name}"), json!(pick(rng, &texts)));
+        }
+    }
+    let calls: Vec<Value> = (0..rng.random_range(1..5))
+        .map(
+            |_| match pick(rng, &["write", "write", "read", "delete", "search"]) {
+                "write" => {
+                    let mut call = json!({"op": "write", "content": pick(rng, &texts)});
+                    maybe(rng, &mut call, "file", |rng| json!(pick(rng, &names)));
+                    maybe(rng, &mut call, "old_text", |rng| json!(pick(rng, &texts)));
+                    call
+                }
+                "search" => json!({"op": "search", "query": pick(rng, &texts)}),
+                op => json!({"op": op, "file": pick(rng, &names)}),
+            },
+        )
+        .collect();
+    let mut given = json!({"files": files, "calls": calls});
+    maybe(rng, &mut given, "max_memory_size", |rng| {
+        json!(rng.random_range(1..20))
+    });
+    maybe(rng, &mut given, "max_search_results", |_| json!(1));
+    maybe(rng, &mut given, "failing", |rng| {
+        json!([pick(
+            rng,
+            &["read", "write", "delete", "list", "search", "get_operation"]
+        )])
+    });
+    case("telemetry", given)
+}
+
+/// One span for each call that reaches a store, which says what became of it and nothing of what
+/// it was about.
+fn spans_tell_outcomes_alone(answer: &Value) -> Result<(), String> {
+    for call in answer["calls"].as_array().ok_or("no calls")? {
+        let result = call["result"].as_str().ok_or("no result")?;
+        let spans = call["spans"].as_array().ok_or("no spans")?;
+        if BEFORE_THE_STORE.contains(&result) {
+            if spans.is_empty() {
+                continue;
+            }
+            return Err(format!("a span of a call that reaches no store: {call}"));
+        }
+        let [span] = spans.as_slice() else {
+            return Err(format!("not one span: {call}"));
+        };
+        let attributes = &span["attributes"];
+        let outcome = attributes["memory.outcome"].as_str().unwrap_or_default();
+        let error = match result {
+            "ok" => None,
+            "operation_conflict" => Some("OperationConflict"),
+            "exception" => Some("Unsupported"),
+            refused => Some(refused),
+        };
+        if attributes["memory.exception_type"].as_str() != error
+            || (outcome == "error") != error.is_some()
+        {
+            return Err(format!("another outcome: {call}"));
+        }
+        if span.to_string().to_lowercase().contains(PLANTED) {
+            return Err(format!("a span shows what it is about: {call}"));
+        }
+    }
+    Ok(())
+}
+
 fn seed() -> u64 {
     let given = std::env::var(SEED_VARIABLE).ok();
     given.map_or_else(rand::random, |seed| {
@@ -358,6 +457,13 @@ fn random_searches_are_answered_as_the_models_say() {
 #[test]
 fn random_steps_are_answered_as_the_models_say() {
     on_every_store(steps, as_the_models);
+}
+
+#[test]
+fn random_calls_leave_spans_that_tell_outcomes_alone() {
+    on_every_store(calls_with_spans, |_, _, answer| {
+        spans_tell_outcomes_alone(&answer?)
+    });
 }
 
 #[test]

@@ -1,9 +1,10 @@
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     sync::{Arc, Mutex},
 };
 
+use notekeeper_activities::{ExpectedNote, ReplaceWhole, ScopeHashKey};
 use notekeeper_contract::{LoadSnapshotInput, SnapshotAnswer};
 use serde_json::{Value, json};
 use tracing::{
@@ -251,4 +252,100 @@ async fn nothing_recorded_holds_content_names_or_namespaces() {
     );
     let text = format!("{spans:?}{events:?}");
     assert!(!text.contains("SECRET"), "{text}");
+}
+
+/// Spans and their attributes, as the documentation lists them.
+fn documented() -> BTreeMap<String, BTreeSet<String>> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/telemetry.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let quoted = |cell: &str| -> Vec<String> {
+        let parts = cell.split('`').skip(1).step_by(2);
+        parts.map(str::to_owned).collect()
+    };
+    let rows: Vec<Vec<&str>> = text
+        .lines()
+        .filter(|line| line.starts_with("| `memory."))
+        .map(|line| line.split(" | ").collect())
+        .collect();
+    let (spans, attributes): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.len() == 2);
+    let mut documented: BTreeMap<String, BTreeSet<String>> = spans
+        .iter()
+        .map(|row| (quoted(row[0]).remove(0), BTreeSet::new()))
+        .collect();
+    for row in attributes {
+        let attribute = quoted(row[0]).remove(0);
+        for (span, attributes) in &mut documented {
+            if row[2] == "all" || quoted(row[2]).contains(span) {
+                attributes.insert(attribute.clone());
+            }
+        }
+    }
+    documented
+}
+
+#[tokio::test]
+async fn the_documentation_lists_every_span_with_every_attribute() {
+    let (recorder, _guard) = Recorder::start();
+    let bench = bench();
+    let run = async |content: &str, id: &str| {
+        let operation = json!({"id": id});
+        let write = json!({"content": content, "file": "n", "operation": operation});
+        let _ = bench.notebook.write(input(write), &caller("1")).await;
+        let replace = ReplaceWhole {
+            store: "default".to_owned(),
+            scope: serde_json::from_value(json!({"namespace": "acme/alice"})).unwrap(),
+            file: "m".to_owned(),
+            content: content.to_owned(),
+            expected: ExpectedNote::Any,
+            operation: serde_json::from_value(json!({"id": format!("{id}-whole")})).unwrap(),
+            metadata: None,
+            max_memory_size: 100,
+        };
+        let _ = bench.notebook.replace_whole(replace).await;
+        let _ = bench.notebook.read(input(json!({"file": "n"}))).await;
+        let _ = bench.notebook.search(input(json!({"query": "tea"}))).await;
+        let _ = bench.notebook.list(input(json!({}))).await;
+        let load = json!({"memories": [{"scope": {"namespace": "acme/alice"}}]});
+        let _ = bench
+            .notebook
+            .load_snapshot(serde_json::from_value(load).unwrap())
+            .await;
+        let delete = json!({"file": "n", "operation": {"id": format!("{id}-deletion")}});
+        let _ = bench.notebook.delete(input(delete), &caller("1")).await;
+    };
+    run("tea", "a").await;
+    bench.store.fail_with(unmigrated);
+    run("tea", "b").await;
+
+    let mut recorded: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (name, fields) in std::mem::take(&mut *recorder.spans.lock().unwrap()) {
+        if name.starts_with("memory.") {
+            let of_span = recorded.entry(name.to_owned()).or_default();
+            of_span.extend(fields.into_keys());
+        }
+    }
+    assert_eq!(recorded, documented());
+}
+
+#[tokio::test]
+async fn with_a_key_spans_call_a_scope_by_another_hash_which_is_the_same_each_time() {
+    let (recorder, _guard) = Recorder::start();
+    let bench = bench();
+    let key = ScopeHashKey::new("0123456789abcdef").unwrap();
+    let other = ScopeHashKey::new("fedcba9876543210").unwrap();
+    let mut hashes = Vec::new();
+    for key in [None, Some(key.clone()), Some(key), Some(other)] {
+        let notebook = bench.notebook.clone().with_scope_hash_key(key);
+        notebook.read(input(json!({"file": "n"}))).await.unwrap();
+        let mut spans = std::mem::take(&mut *recorder.spans.lock().unwrap());
+        let (_, fields) = spans
+            .iter_mut()
+            .find(|(name, _)| *name == "memory.read")
+            .unwrap();
+        hashes.extend(fields.remove("memory.scope_hash"));
+    }
+    assert_eq!(hashes[0], scope().hash());
+    assert_eq!(hashes[1], hashes[2]);
+    let distinct: BTreeSet<&String> = hashes.iter().collect();
+    assert_eq!(distinct.len(), 3, "{hashes:?}");
 }

@@ -37,6 +37,9 @@ const CLOSE_TIMEOUT: Duration = Duration::from_millis(300);
 SIGTERM or SIGINT stops polling and lets activities in hand end (exit code 0); a second one ends the \
 process at once (130). While a server is away, the worker says so and tries again.
 
+Spans go to the OpenTelemetry collector that OTEL_EXPORTER_OTLP_ENDPOINT or [telemetry] in the file \
+names, and nowhere without one.
+
 Examples:
   notekeeper worker --sqlite notes.db
   notekeeper worker --database-url postgres://localhost/app --queues memory

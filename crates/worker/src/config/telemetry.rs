@@ -34,6 +34,12 @@ const PROTOCOL_VARIABLES: [&str; 2] = [
 /// The one protocol that is spoken here.
 const PROTOCOL: &str = "http/protobuf";
 
+/// How requests are compressed: the more particular variable first.
+const COMPRESSION_VARIABLES: [&str; 2] = [
+    "OTEL_EXPORTER_OTLP_TRACES_COMPRESSION",
+    "OTEL_EXPORTER_OTLP_COMPRESSION",
+];
+
 /// Longest time of one request, in milliseconds: the more particular variable first.
 const TIMEOUT_VARIABLES: [&str; 2] = [
     "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT",
@@ -199,6 +205,7 @@ fn collector(
     let is_whole = variable == Some(TRACES_ENDPOINT_VARIABLE);
     let url = parse(&given, is_whole).with_context(|| format!("`{what}` can't be used"))?;
     check_protocol(environment)?;
+    check_compression(environment)?;
     Ok(Some(CollectorConfig {
         url,
         timeout: timeout(environment)?,
@@ -243,6 +250,19 @@ fn check_protocol(environment: &dyn Fn(&str) -> Option<String>) -> anyhow::Resul
         }
     }
     Ok(())
+}
+
+/// The exporter reads the variable itself, and of others says what it was built without.
+fn check_compression(environment: &dyn Fn(&str) -> Option<String>) -> anyhow::Result<()> {
+    let mut given = COMPRESSION_VARIABLES
+        .iter()
+        .filter_map(|variable| Some((variable, environment(variable)?)));
+    match given.next() {
+        Some((variable, compression)) if compression != "gzip" => {
+            bail!("{variable} must be `gzip`; unset it for requests that aren't compressed")
+        }
+        _ => Ok(()),
+    }
 }
 
 fn timeout(environment: &dyn Fn(&str) -> Option<String>) -> anyhow::Result<Duration> {
@@ -346,6 +366,9 @@ mod tests {
         let ours = (PROTOCOL_VARIABLES[0], PROTOCOL);
         assert!(url(FILE, &[grpc, ours]).is_some());
         assert_eq!(url("", &[grpc]), None);
+        let zstd = (COMPRESSION_VARIABLES[0], "zstd");
+        assert!(refused(FILE, &[zstd]).contains("must be `gzip`"));
+        assert!(url(FILE, &[(COMPRESSION_VARIABLES[1], "gzip")]).is_some());
         let timeout = (TIMEOUT_VARIABLES[1], "2500");
         let config = telemetry(FILE, &[timeout]).expect("usable settings");
         let timeout = config.collector.map(|collector| collector.timeout);
