@@ -287,6 +287,59 @@ async fn application_tool() {
     bed.finish().await;
 }
 
+/// Notes as files in the workspace of the run, which a tool of the application reads in the place of
+/// `read_memory`.
+#[tokio::test]
+#[ignore = "writes files: `make record`"]
+async fn in_a_workspace() {
+    let bed = Bed::new().await;
+    let root = bed.path("workspace");
+    std::fs::create_dir(&root).expect("make the root");
+    let config = format!(
+        "[workspaces.website]\nroot = '{}'\n[stores.notes]\nkind = 'file'\ndirectory = '.agent-memory'",
+        root.display()
+    );
+    let note = ".agent-memory/recorded/acme/main/MEMORY.md";
+    let turns = json!([
+        turn(
+            "I like tea.",
+            [
+                calls([call("write_memory", json!({"content": "- likes tea"}))]),
+                text("Noted."),
+            ]
+        ),
+        turn(
+            "What do I like?",
+            [
+                calls([call("read_file", json!({"path": note}))]),
+                text("{{last_tool_result}}"),
+            ]
+        ),
+    ]);
+    let application = Application::start(&bed);
+    let options = WorkerOptions {
+        script: Some(bed.script(&turns)),
+        environment: vec![("NOTEKEEPER_CONFIG", bed.config(&config))],
+        ..WorkerOptions::default()
+    };
+    let _worker = Worker::start(&bed, options).await;
+    let mut input = input(&bed);
+    input.workspace = Some("website".to_owned());
+    input.memories[0].store = "notes".to_owned();
+    input.tools = vec![application.file_reader()];
+    let agent = bed.start(input).await;
+
+    expect(&agent, "I like tea.", "Noted.").await;
+    expect(&agent, "What do I like?", "- likes tea").await;
+
+    let history = closed(&agent).await;
+    let recorder = Recorder::of("agent_workflow");
+    recorder
+        .write_agent("in_a_workspace", Form::Json, &history)
+        .await;
+    bed.finish().await;
+}
+
 /// A conversation that is asked to close while one message is answered and another one waits.
 #[tokio::test]
 #[ignore = "writes files: `make record`"]

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use notekeeper::checks_identity;
 use notekeeper_workflows::MemorySkip;
 use prost::Message as _;
-use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
+use temporalio_common::protos::temporal::api::history::v1::{History, history_event::Attributes};
 use temporalio_sdk::workflow_replayer::WorkflowReplayFailure;
 
 use crate::{
@@ -118,6 +118,19 @@ const EXHIBITS: &[Exhibit] = &[
                     Attributes::WorkflowExecutionContinuedAsNewEventAttributes(_)
                 )
             })
+        },
+        twins: ALL,
+    },
+    Exhibit {
+        file: "agent_workflow/in_a_workspace.json",
+        shows: |recorded| {
+            let described = recorded.activity("describe_memory").answer();
+            let read = recorded.activity("read_file");
+            let requests = recorded.activities().into_iter();
+            let mut requests = requests.filter(|it| it.kind == "call_model");
+            described["memories"][0]["directory"] == ".agent-memory"
+                && read.answer() == "- likes tea\n"
+                && requests.all(|it| !it.input["tools"].to_string().contains("\"read_memory\""))
         },
         twins: ALL,
     },
@@ -436,6 +449,35 @@ fn tells_of_the_first_activity(recorded: &Recorded, message: &str) {
         "{}: none of {told:?} is in {message}",
         recorded.name
     );
+}
+
+#[tokio::test]
+async fn a_changed_workspace_is_refused() {
+    let recorded = recorded::named("agent_workflow/in_a_workspace.json");
+    for other in [serde_json::json!("elsewhere"), serde_json::Value::Null] {
+        let moved = with_input(&recorded, "workspace", other);
+        let message = match replay(&moved, &Code::AsRecorded).await {
+            Some(WorkflowReplayFailure::Nondeterminism { message }) => message,
+            other => panic!("{other:?}"),
+        };
+        let first = recorded.activities().remove(0);
+        assert!(message.contains(&format!("'{}'", first.id)), "{message}");
+    }
+}
+
+/// The history with another value in its input.
+fn with_input(recorded: &Recorded, key: &str, value: serde_json::Value) -> History {
+    let mut input = recorded.input();
+    input[key] = value;
+    let mut history = recorded.history.clone();
+    let Some(Attributes::WorkflowExecutionStartedEventAttributes(start)) =
+        &mut history.events[0].attributes
+    else {
+        panic!("a history begins with its start");
+    };
+    let payloads = &mut start.input.as_mut().expect("an input").payloads;
+    payloads[0].data = input.to_string().into_bytes();
+    history
 }
 
 #[tokio::test]

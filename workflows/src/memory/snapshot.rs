@@ -101,7 +101,10 @@ impl Memory {
     }
 
     /// Takes in an answer. `Err` says what makes it impossible.
-    fn accept(&self, answer: SnapshotAnswer) -> Result<Result<Snapshot, CallFailure>, String> {
+    pub(super) fn accept(
+        &self,
+        answer: SnapshotAnswer,
+    ) -> Result<Result<Snapshot, CallFailure>, String> {
         match answer {
             SnapshotAnswer::Block {
                 digest,
