@@ -66,26 +66,33 @@ async fn every_operation_of_a_run_is_one_span_at_the_collector_once_the_worker_h
             .or_default()
             .push(Value::Object(found));
     }
-    // Operations of one conversation follow each other, and so do their spans.
+    let block = spans["memory.inject"][1]["memory.injected_chars"].clone();
+    assert!(block.as_i64().is_some_and(|chars| chars > 12), "{block}");
+    assert_eq!(spans, expected(&block));
+    let resources = collector.resources().await;
+    let of = attributes(&resources.first().expect("a resource").attributes);
+    assert_eq!(of["service.name"], "notekeeper");
+    assert_eq!(of["service.version"], env!("CARGO_PKG_VERSION"));
+    bed.finish().await;
+}
+
+/// The spans of one conversation, without store and scope: its operations follow each other, and so
+/// do they. `block` counts the characters of its only block.
+fn expected(block: &Value) -> BTreeMap<String, Vec<Value>> {
     let ok = |further: Value| with(json!({"memory.outcome": "ok"}), further);
-    let inject = |unchanged: bool, further: Value| {
+    let inject = |further: Value| {
         let whole = json!({"memory.main_truncated": false, "memory.files_truncated": false});
         let mut inject = ok(with(whole, further));
         if inject["memory.injected_chars"] != 0 {
-            inject["memory.unchanged"] = json!(unchanged);
+            inject["memory.unchanged"] = json!(false);
         }
         inject
     };
-    let block = spans["memory.inject"][1]["memory.injected_chars"].clone();
-    assert!(block.as_i64().is_some_and(|chars| chars > 12), "{block}");
     let empty = json!({"memory.main_chars": 0, "memory.files": 0, "memory.injected_chars": 0});
     let full = json!({"memory.main_chars": 12, "memory.files": 0, "memory.injected_chars": block});
     let write = |chars: i64| ok(json!({"memory.chars": chars, "memory.replayed": false}));
-    let expected: BTreeMap<String, Vec<Value>> = [
-        (
-            "memory.inject",
-            vec![inject(false, empty), inject(false, full)],
-        ),
+    [
+        ("memory.inject", vec![inject(empty), inject(full)]),
         ("memory.write", vec![write(12), write(5)]),
         (
             "memory.read",
@@ -107,13 +114,7 @@ async fn every_operation_of_a_run_is_one_span_at_the_collector_once_the_worker_h
         ),
     ]
     .map(|(name, spans)| (name.to_owned(), spans))
-    .into();
-    assert_eq!(spans, expected);
-    let resources = collector.resources().await;
-    let of = attributes(&resources.first().expect("a resource").attributes);
-    assert_eq!(of["service.name"], "notekeeper");
-    assert_eq!(of["service.version"], env!("CARGO_PKG_VERSION"));
-    bed.finish().await;
+    .into()
 }
 
 fn with(mut object: Value, further: Value) -> Value {
