@@ -11,7 +11,7 @@ use temporalio_common::protos::temporal::api::failure::v1::Failure;
 
 use crate::support::{
     Agent, Application, Bed, Way, Worker, WorkerOptions, activities, activities_of, ended,
-    failure_type, history, say, transcript,
+    failure_type, history, run, say, transcript,
 };
 
 /// A store in the run's workspace, and no workspace yet.
@@ -285,5 +285,102 @@ async fn read_memory_steps_aside_for_a_tool_that_reads_the_files() {
         assert!(!instructions.contains("read_file"), "{instructions}");
     }
     assert_eq!(application.calls("read_file")[0]["workspace"], "red");
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn a_run_that_nobody_could_describe_asks_again_with_the_next_message() {
+    let bed = Bed::new().await;
+    let turns = json!([{"prompt": "hello", "responses": [{"text": "hi"}]}]);
+    let worker = |queues| WorkerOptions {
+        script: Some(bed.script(&turns)),
+        queues: Some(queues),
+        ..WorkerOptions::default()
+    };
+    let _workflows = Worker::start(&bed, worker("workflows")).await;
+    let mut input = bed.input("acme");
+    input.memories[0].activities.schedule_to_close_ms = 1_000;
+    let agent = bed.start(input).await;
+
+    let nobody = say(&agent, "hello").await.expect_err("no reply");
+    let _memory = Worker::start(&bed, worker("memory")).await;
+    let reply = say(&agent, "hello").await.expect("a reply");
+
+    assert_eq!(failure_type(&nobody), "Timeout", "{nobody:?}");
+    assert_eq!(reply.text, "hi");
+    let asked = activities_of(&history(&agent).await, "describe_memory");
+    let answered: Vec<_> = asked
+        .iter()
+        .map(|it| it.outcome.as_ref().is_some_and(Result::is_ok))
+        .collect();
+    assert_eq!(answered, [false, false, true]);
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn notes_in_a_workspace_are_reached_from_the_terminal_by_its_name() {
+    let bed = Bed::new().await;
+    let root = root(&bed, "red");
+    let config = bed.config(&format!("{}{STORE}", workspace("red", &root, "")));
+    let environment = [("NOTEKEEPER_CONFIG", config.as_str())];
+    let note = async |arguments: &[&str]| {
+        let all = [arguments, &["--store", "notes", "--namespace", "acme"]].concat();
+        run(&bed, &all, &environment).await
+    };
+
+    let nowhere = note(&["note", "ls"]).await;
+    let absent = note(&["note", "ls", "--workspace", "red"]).await;
+    let made = note(&["note", "write", "teas", "- sencha", "--workspace", "red"]).await;
+    let read = note(&["note", "cat", "teas", "--workspace", "red"]).await;
+
+    assert_eq!(nowhere.code, Some(1), "{nowhere:?}");
+    let told = "give the run one: configured: `red`";
+    assert!(nowhere.stderr.contains(told), "{nowhere:?}");
+    assert!(
+        absent.stderr.contains("there is no directory"),
+        "{absent:?}"
+    );
+    assert_eq!((made.code, read.stdout.as_str()), (Some(0), "- sencha\n"));
+    assert!(root.join(".agent-memory/acme/main/teas.md").is_file());
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn a_worker_does_not_start_without_the_root_of_a_workspace_that_it_serves() {
+    let bed = Bed::new().await;
+    let gone = bed.path("gone");
+    let served = format!("{}{STORE}", workspace("red", &gone, ""));
+    let elsewhere = workspace("red", &gone, "task_queue = 'another-machine'");
+    let elsewhere = format!("{elsewhere}{STORE}");
+    let said = async |config: &str, arguments: &[&str]| {
+        let config = bed.config(config);
+        run(&bed, arguments, &[("NOTEKEEPER_CONFIG", config.as_str())]).await
+    };
+
+    let worker = said(&served, &["worker"]).await;
+    let check = said(&served, &["config", "check", "--connect"]).await;
+    let other = said(&elsewhere, &["config", "check", "--connect", "--json"]).await;
+
+    assert_eq!(worker.code, Some(1), "{worker:?}");
+    assert!(
+        worker.stderr.contains("workspace `red`: its root"),
+        "{worker:?}"
+    );
+    assert_eq!(check.code, Some(1), "{check:?}");
+    assert!(check.stdout.contains("make it, or give"), "{check:?}");
+    let report: Value = serde_json::from_str(&other.stdout).expect("JSON");
+    let checks = report["checks"].as_array().expect("checks");
+    let of_workspace = checks
+        .iter()
+        .find(|check| check["what"] == "workspace `red`");
+    assert_eq!(
+        of_workspace.expect("it is checked")["message"],
+        "writable, served on task queue `another-machine` and not by this worker"
+    );
+    let settings = report["settings"].as_array().expect("settings");
+    let queue = settings
+        .iter()
+        .find(|setting| setting["key"] == "workspaces.red.task_queue");
+    assert_eq!(queue.expect("it is shown")["value"], "another-machine");
     bed.finish().await;
 }
