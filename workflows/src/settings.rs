@@ -131,6 +131,16 @@ impl MemorySettings {
         self.activities.check()
     }
 
+    /// Whether the model's writes record anything beside the text.
+    pub(crate) fn records_metadata(&self) -> bool {
+        self.write_metadata
+            .as_ref()
+            .is_some_and(|source| match source {
+                MetadataSource::Fixed(entries) => !entries.is_empty(),
+                MetadataSource::Resolver(_) => true,
+            })
+    }
+
     fn check_write_metadata(&self) -> Result<(), String> {
         match &self.write_metadata {
             None => Ok(()),

@@ -1,6 +1,7 @@
 //! Settings: what flags, environment and file come to.
 
 pub(crate) mod given;
+mod metadata;
 mod models;
 mod parse;
 mod resolved;
@@ -25,8 +26,8 @@ pub(crate) use self::{
     worker::{Queue, WorkerConfig},
 };
 use self::{
-    models::ModelSection, parse::parse, stores::StoreSection, telemetry::TelemetrySection,
-    worker::WorkerSection, workspaces::WorkspaceSection,
+    metadata::MetadataSection, models::ModelSection, parse::parse, stores::StoreSection,
+    telemetry::TelemetrySection, worker::WorkerSection, workspaces::WorkspaceSection,
 };
 
 /// What the TOML file may hold. An unknown key is an error.
@@ -38,6 +39,7 @@ pub(crate) struct File {
     stores: BTreeMap<String, StoreSection>,
     workspaces: BTreeMap<String, WorkspaceSection>,
     models: BTreeMap<String, ModelSection>,
+    metadata: BTreeMap<String, MetadataSection>,
     telemetry: TelemetrySection,
 }
 

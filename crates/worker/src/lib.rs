@@ -14,6 +14,7 @@ mod exit;
 mod exit_limits;
 mod failure_converter;
 mod histories;
+mod metadata_template;
 mod output;
 mod program;
 mod random;

@@ -67,11 +67,29 @@ pub(crate) fn describe<'c, W>(
             let answers = answers(members.len(), answer)?;
             described.extend(members.into_iter().zip(answers));
         }
+        for (memory, description) in &described {
+            check_metadata(memory, description)?;
+        }
         for (memory, description) in described {
             memory.inner.description.replace(Some(description));
         }
         Ok(())
     }
+}
+
+/// Refuses a memory whose writes are to record what its store wouldn't keep.
+fn check_metadata(memory: &Memory, description: &MemoryDescription) -> Result<(), CallFailure> {
+    if description.keeps_metadata || !memory.settings().records_metadata() {
+        return Ok(());
+    }
+    Err(CallFailure::new(
+        FailureType::Unsupported,
+        format!(
+            "a memory has `write_metadata`, and its store, of kind `{}`, keeps none; leave it out, \
+             or name another store",
+            description.kind
+        ),
+    ))
 }
 
 fn answers(

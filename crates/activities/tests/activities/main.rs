@@ -16,6 +16,8 @@ mod list_memory;
 #[cfg(test)]
 mod load_snapshot;
 #[cfg(test)]
+mod metadata;
+#[cfg(test)]
 mod operation_ids;
 #[cfg(test)]
 mod read_memory;

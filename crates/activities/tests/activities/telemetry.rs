@@ -6,6 +6,7 @@ use std::{
 
 use notekeeper_activities::{ExpectedNote, ReplaceWhole, ScopeHashKey};
 use notekeeper_contract::{LoadSnapshotInput, SnapshotAnswer};
+use notekeeper_store::NoteStore as _;
 use serde_json::{Value, json};
 use tracing::{
     Event, Subscriber,
@@ -300,6 +301,7 @@ async fn the_documentation_lists_every_span_with_every_attribute() {
             operation: serde_json::from_value(json!({"id": format!("{id}-whole")})).unwrap(),
             metadata: None,
             max_memory_size: 100,
+            workspace: None,
         };
         let _ = bench.notebook.replace_whole(replace).await;
         let _ = bench.notebook.read(input(json!({"file": "n"}))).await;
@@ -348,4 +350,58 @@ async fn with_a_key_spans_call_a_scope_by_another_hash_which_is_the_same_each_ti
     assert_eq!(hashes[1], hashes[2]);
     let distinct: BTreeSet<&String> = hashes.iter().collect();
     assert_eq!(distinct.len(), 3, "{hashes:?}");
+}
+
+/// Metadata goes to the store and to those who ask for it; nothing that a model, a history or a
+/// collector gets holds it.
+#[tokio::test]
+async fn no_span_log_result_snapshot_or_failure_holds_write_metadata() {
+    let (recorder, _guard) = Recorder::start();
+    let bench = bench();
+    let run = async || {
+        let metadata = json!({"fixed": {"SECRET-key": "SECRET-value"}});
+        let write = |content: &str, old_text: Option<&str>, id: &str| {
+            input(json!({
+                "content": content, "old_text": old_text, "operation": {"id": id},
+                "write_metadata": metadata,
+            }))
+        };
+        let mut told = String::new();
+        for (content, old_text, id) in [
+            ("tea", None, "a"),
+            ("tea", None, "a"),
+            ("coffee", Some("water"), "b"),
+            ("other", None, "a"),
+        ] {
+            let input = write(content, old_text, id);
+            let written = bench.notebook.write(input, &caller("1")).await;
+            told += &format!("{written:?}");
+        }
+        let read = bench.notebook.read(input(json!({"file": "MEMORY"}))).await;
+        let listed = bench.notebook.list(input(json!({}))).await;
+        let found = bench.notebook.search(input(json!({"query": "tea"}))).await;
+        let load = json!({"memories": [{"scope": {"namespace": "acme/alice"}}]});
+        let load: LoadSnapshotInput = serde_json::from_value(load).unwrap();
+        let snapshot = bench.notebook.load_snapshot(load).await;
+        told + &format!("{read:?}{listed:?}{found:?}{snapshot:?}")
+    };
+    let mut told = run().await;
+    assert!(told.contains("tea"), "{told}");
+    let receipt = notekeeper_domain::Operation {
+        id: notekeeper_domain::OperationId::parse("a").unwrap(),
+        fingerprint: notekeeper_domain::Fingerprint::of_write(
+            &scope(),
+            &notekeeper_domain::NoteName::main(),
+            "tea",
+            None,
+        ),
+    };
+    let receipt = bench.store.inner.receipt(&scope(), &receipt).await;
+    told += &format!("{:?}", receipt.unwrap().expect("it is kept"));
+    bench.store.fail_with(unmigrated);
+    told += &run().await;
+    let spans = std::mem::take(&mut *recorder.spans.lock().unwrap());
+    let events = std::mem::take(&mut *recorder.events.lock().unwrap());
+    let text = format!("{told}{spans:?}{events:?}");
+    assert!(!text.contains("SECRET"), "{text}");
 }

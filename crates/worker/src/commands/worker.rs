@@ -113,7 +113,10 @@ impl Opened {
             files,
         } = open_stores(&config.stores, &config.workspaces).await?;
         let key = config.telemetry.scope_hash_key.clone();
-        let notebook = Notebook::new(stores.clone()).with_scope_hash_key(key);
+        let mut notebook = Notebook::new(stores.clone()).with_scope_hash_key(key);
+        for (name, template) in &config.metadata {
+            notebook = notebook.with_metadata_resolver(name, Arc::new(template.clone()));
+        }
         let activities = Activities {
             notebook: NotebookActivities::new(notebook),
             model: ModelActivities::new(ModelRequests::new(models, stores)),

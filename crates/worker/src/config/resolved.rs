@@ -119,6 +119,8 @@ fn resolved(config: &WorkerConfig, target: &TemporalTarget) -> BTreeMap<String, 
         stores,
         workspaces,
         models,
+        // As the file has them: there is nothing that it leaves open.
+        metadata: _,
         queues,
         task_queue,
         workflow_task_queue,

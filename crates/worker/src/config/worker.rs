@@ -11,6 +11,7 @@ use crate::{
     arguments::{DatabaseArgs, ModelArgs, QueueArgs},
     commands::worker::WorkerArgs,
     exit_limits::ExitLimits,
+    metadata_template::MetadataTemplate,
 };
 
 use super::{File, ModelConfig, StoreConfig, TelemetryConfig, TemporalConfig, models::environment};
@@ -69,6 +70,8 @@ pub(crate) struct WorkerConfig {
     pub(crate) stores: BTreeMap<String, StoreConfig>,
     pub(crate) workspaces: BTreeMap<String, Workspace>,
     pub(crate) models: BTreeMap<String, ModelConfig>,
+    /// Resolvers of write metadata.
+    pub(crate) metadata: BTreeMap<String, MetadataTemplate>,
     pub(crate) queues: Vec<Queue>,
     pub(crate) task_queue: String,
     pub(crate) workflow_task_queue: String,
@@ -191,6 +194,7 @@ impl File {
         let task_queue = self.task_queue(args.task_queue.as_deref());
         let workflow_task_queue = self.workflow_task_queue(args.workflow_task_queue.as_deref());
         let models = self.models(model, &environment)?;
+        let metadata = self.metadata()?;
         let telemetry = self.telemetry(&environment)?;
         let exit = self.worker.exit();
         let queues = self.queues(&args.queues);
@@ -207,6 +211,7 @@ impl File {
             stores,
             workspaces,
             models,
+            metadata,
             queues,
             task_queue,
             workflow_task_queue,
