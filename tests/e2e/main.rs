@@ -32,3 +32,4 @@ mod telemetry;
 mod tools;
 mod workers;
 mod workspaces;
+mod write_metadata;

@@ -7,6 +7,7 @@
 mod note_taker;
 mod other_tools;
 mod recorder;
+mod write_metadata;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 

@@ -245,6 +245,23 @@ const EXHIBITS: &[Exhibit] = &[
         twins: ALL,
     },
     Exhibit {
+        file: "agent_workflow/write_metadata.json",
+        shows: |recorded| {
+            let activities = recorded.activities();
+            let mut writes = activities.iter().filter(|it| it.kind == "write_memory");
+            let source = serde_json::json!({"resolver": "agent"});
+            // The worker answered; only the note has what.
+            writes.all(|it| it.input["write_metadata"] == source)
+                && activities
+                    .iter()
+                    .filter(|it| it.kind == "write_memory")
+                    .count()
+                    == 2
+                && !holds_text(recorded, "resolved in the worker")
+        },
+        twins: ALL,
+    },
+    Exhibit {
         file: "note_taker/two_local_memories.json",
         shows: |recorded| {
             let activities = recorded.activities();
