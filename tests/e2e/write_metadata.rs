@@ -376,18 +376,27 @@ async fn a_person_in_the_terminal_records_who_typed_and_programs_read_it_both_wa
             json_of(&["cat", "n", "--json"]).await.get("write_metadata"),
             None
         );
-        for wrong in [
-            &["--metadata", "no-value"][..],
-            &["--metadata", "=x"],
-            &["--metadata", "a=1", "--metadata", "a=2"],
-            &["--metadata", &format!("a={}", "x".repeat(5_000))],
-        ] {
-            let refused = note(&[&["write", "n", "x"][..], wrong].concat()).await;
-            assert_eq!(refused.code, Some(2), "{refused:?}");
-            assert!(refused.stderr.contains("--metadata"), "{refused:?}");
-        }
         bed.execute("delete from notes").await;
     }
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn metadata_that_cannot_be_meant_is_refused_before_anything_is_written() {
+    let bed = Bed::new().await;
+    let long = format!("a={}", "x".repeat(5_000));
+    for wrong in [
+        &["--metadata", "no-value"][..],
+        &["--metadata", "=x"],
+        &["--metadata", "a=1", "--metadata", "a=2"],
+        &["--metadata", &long],
+    ] {
+        let write = ["note", "write", "n", "x", "--namespace", "acme"];
+        let refused = run(&bed, &[&write[..], wrong].concat(), &[]).await;
+        assert_eq!(refused.code, Some(2), "{refused:?}");
+        assert!(refused.stderr.contains("--metadata"), "{refused:?}");
+    }
+    assert_eq!(bed.note(SCOPE, "n.md").await, None);
     bed.finish().await;
 }
 
