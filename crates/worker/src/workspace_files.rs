@@ -12,10 +12,13 @@ use notekeeper_activities::{OpenFiles, Workspace};
 use notekeeper_store::{Denial, FileOptions, FileStore, InMemoryStore, Store, StoreError};
 use tokio::sync::OnceCell;
 
+/// A store that is open, or about to be.
+type Opened = Arc<OnceCell<FileStore>>;
+
 /// The file stores of a worker that are open, by directory and by whether they only read.
 #[derive(Debug, Default)]
 pub(crate) struct WorkspaceFiles {
-    opened: Mutex<BTreeMap<(PathBuf, bool), Arc<OnceCell<FileStore>>>>,
+    opened: Mutex<BTreeMap<(PathBuf, bool), Opened>>,
 }
 
 #[async_trait]
@@ -46,7 +49,7 @@ impl OpenFiles for WorkspaceFiles {
 }
 
 impl WorkspaceFiles {
-    fn cell(&self, path: PathBuf, read_only: bool) -> Arc<OnceCell<FileStore>> {
+    fn cell(&self, path: PathBuf, read_only: bool) -> Opened {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(opened.entry((path, read_only)).or_default())
     }

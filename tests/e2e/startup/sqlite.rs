@@ -50,7 +50,8 @@ async fn a_file_that_cannot_be_a_store_ends_the_worker_with_what_to_do() {
     later
         .execute(
             "insert into notekeeper_migrations \
-             select 9999, 'later', current_timestamp, true, checksum, 0 from notekeeper_migrations",
+             select 9999, 'later', current_timestamp, true, checksum, 0 from notekeeper_migrations \
+             limit 1",
         )
         .await
         .expect("insert");

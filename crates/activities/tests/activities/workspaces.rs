@@ -248,7 +248,8 @@ async fn a_write_that_took_effect_before_is_answered_in_a_read_only_workspace_to
 
 #[tokio::test]
 async fn what_a_workspace_refuses_is_a_failed_call_and_what_it_cannot_answer_is_tried_again() {
-    let cases: [(fn() -> MutationError, &str); 3] = [
+    type Case = (fn() -> MutationError, &'static str);
+    let cases: [Case; 3] = [
         (
             || StoreError::Denied(Denial::ReadOnlyFileSystem).into(),
             "read_only",
