@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use notekeeper_workflows::InjectionErrors;
+use notekeeper_workflows::{InjectionErrors, MemorySettings};
 use serde_json::{Value, json};
 use temporalio_client::errors::WorkflowGetResultError;
 use temporalio_common::protos::temporal::api::failure::v1::Failure;
@@ -99,6 +99,49 @@ async fn where_injection_errors_are_raised_the_message_fails_typed_and_a_later_o
         let state = state(&agent).await;
         assert_eq!((state.turns, state.skipped_snapshots), (1, 0), "{way:?}");
         assert_eq!(transcript(&agent).await.len(), 2, "{way:?}");
+    }
+    bed.finish().await;
+}
+
+/// One load for both; where it fails as a whole, what becomes of it is up to each.
+#[tokio::test]
+async fn memories_on_one_store_share_a_load_and_each_settles_its_failure_by_its_own_settings() {
+    let bed = Bed::new().await;
+    let (_worker, proxy) = behind_a_proxy(&bed).await;
+    for way in Way::ALL {
+        let mut input = bed.input_by(way, "acme");
+        input.memories[0].activities.snapshot_give_up_ms = 1_000;
+        input.memories[0].activities.schedule_to_close_ms = 1_000;
+        let org = MemorySettings {
+            id: "org".to_owned(),
+            agent_name: "org".to_owned(),
+            prefix: "org".to_owned(),
+            ..input.memories[0].clone()
+        };
+        input.memories.push(org);
+        let mut strict = input.clone();
+        strict.memories[1].injection_errors = InjectionErrors::Raise;
+        let lenient = bed.start(input).await;
+        let strict = bed.start(strict).await;
+        for agent in [&lenient, &strict] {
+            say(agent, "show").await.expect("a reply");
+        }
+
+        proxy.cut();
+        let without = say(&lenient, "show").await.expect("a reply");
+        let failure = say(&strict, "show").await.expect_err("one of them raises");
+        proxy.mend();
+
+        let skipped: Vec<_> = without.skipped.iter().map(|skip| skip.memory).collect();
+        assert_eq!(skipped, [0, 1], "{way:?}");
+        let error = failure_type(&failure);
+        assert!(["Unavailable", "Timeout"].contains(&error), "{failure:?}");
+        for agent in [&lenient, &strict] {
+            let loads = activities_of(&history(agent).await, "load_snapshot").len();
+            assert_eq!(loads, 2, "{way:?}: one for each request");
+        }
+        let after = say(&strict, "show").await.expect("a reply");
+        assert_eq!(after.skipped, [], "{way:?}");
     }
     bed.finish().await;
 }

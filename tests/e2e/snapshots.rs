@@ -1,7 +1,9 @@
 //! Snapshots: what the model sees of the memory, and what a history holds of it.
 
+use std::path::Path;
+
 use notekeeper_contract::Delivery;
-use notekeeper_workflows::{ActivityQueue, InjectionErrors, MemorySettings};
+use notekeeper_workflows::{ActivityQueue, AgentInput, InjectionErrors};
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -164,44 +166,63 @@ async fn a_block_that_is_never_kept_is_left_out_or_fails_the_message_as_the_sett
     bed.finish().await;
 }
 
+/// The input that docs/calling.md shows, with activities on the queue of the test.
+fn documented_input(bed: &Bed) -> AgentInput {
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/calling.md");
+    let document = std::fs::read_to_string(document).expect("read the document");
+    let (_, after) = document
+        .split_once("<!-- input: several memories -->\n```json\n")
+        .expect("the input");
+    let (json, _) = after.split_once("```").expect("its end");
+    let mut input: AgentInput = serde_json::from_str(json).expect("an input");
+    let activities = bed.input("").memories.remove(0).activities;
+    for memory in &mut input.memories {
+        memory.activities = activities.clone();
+    }
+    input
+}
+
 #[tokio::test]
 async fn several_memories_come_with_one_load_and_are_written_by_their_own_tools() {
     let bed = Bed::new().await;
     let _worker = Worker::serving(
         &bed,
         &json!([{"prompt": "note", "responses": [
-            {"tool_calls": [{"id": "call_0", "name": "mine_write_memory", "arguments": {"content": "- mine, new"}}]},
+            {"tool_calls": [{"id": "call_0", "name": "company_write_memory", "arguments": {"content": "- new"}}]},
             {"text": "{{memory}}"},
         ]}]),
     )
     .await;
-    bed.put("acme/ours", "MEMORY.md", "- ours\n").await;
-    bed.put("acme/mine", "MEMORY.md", "- mine\n").await;
-    let mut input = bed.input("acme");
-    let memory = |name: &str| MemorySettings {
-        id: name.to_owned(),
-        agent_name: name.to_owned(),
-        prefix: name.to_owned(),
-        ..input.memories[0].clone()
-    };
-    input.memories = vec![memory("ours"), memory("mine")];
+    bed.put("customers/ada/main", "MEMORY.md", "- mine\n").await;
+    bed.put("company/main", "MEMORY.md", "- ours\n").await;
+    let mut input = documented_input(&bed);
+    // What is stated twice is there once.
+    input.memories.push(input.memories[1].clone());
     let agent = bed.start(input).await;
 
     let seen = say(&agent, "note").await.expect("a reply").text;
 
-    for line in ["- ours", "- mine", "- mine, new"] {
-        assert!(seen.contains(line), "{seen}");
-    }
-    let loads = activities_of(&history(&agent).await, "load_snapshot");
+    let own = "<memory>\n## Your notes\n\n### MEMORY.md\n\n- mine\n</memory>";
+    let company = "<memory>\n## The company's notes\n\n### MEMORY.md\n\n- ours\n- new\n</memory>";
+    let places = [own, company].map(|block| seen.find(block));
+    assert!(places[0].is_some() && places[0] < places[1], "{seen}");
+    let history = history(&agent).await;
+    let loads = activities_of(&history, "load_snapshot");
     assert_eq!(loads.len(), 2, "one for each model request");
     assert_eq!(
         loads[0].result()["snapshots"].as_array().map(Vec::len),
         Some(2)
     );
-    let ours = bed.note("acme/ours", "MEMORY.md").await;
-    let mine = bed.note("acme/mine", "MEMORY.md").await;
-    assert_eq!(ours.as_deref(), Some("- ours\n"));
-    assert_eq!(mine.as_deref(), Some("- mine\n- mine, new\n"));
+    let instructions = &activities_of(&history, "call_model")[0].input["instructions"];
+    let instructions = instructions.as_str().expect("text");
+    for heading in ["## Your notes\n\n", "## The company's notes\n\n"] {
+        assert!(instructions.contains(heading), "{instructions}");
+    }
+    assert_eq!(activities_of(&history, "write_memory").len(), 1);
+    let ours = bed.note("company/main", "MEMORY.md").await;
+    let mine = bed.note("customers/ada/main", "MEMORY.md").await;
+    assert_eq!(ours.as_deref(), Some("- ours\n- new\n"));
+    assert_eq!(mine.as_deref(), Some("- mine\n"));
     bed.finish().await;
 }
 

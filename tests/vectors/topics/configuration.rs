@@ -159,7 +159,12 @@ fn stored(backend: Option<&Value>, places: &[(&str, String)]) -> Result<bool, St
         section += &toml_line(place_key(place), text);
     }
     let mut file = tempfile::NamedTempFile::new()?;
-    write!(file, "[stores.notes]\n{section}")?;
+    // A directory that isn't absolute is seen from a workspace's root.
+    let root = toml_line("root", &std::env::temp_dir().to_string_lossy());
+    write!(
+        file,
+        "[workspaces.project]\n{root}[stores.notes]\n{section}"
+    )?;
     let checked = Command::new(env!("CARGO_BIN_EXE_notekeeper"))
         .env_clear()
         .args(["config", "check", "--config"])

@@ -121,6 +121,7 @@ impl File {
         args: &DatabaseArgs,
     ) -> anyhow::Result<BTreeMap<String, StoreConfig>> {
         let mut sections = self.stores.clone();
+        check_backends(&sections)?;
         check_not_ignored(args, &sections)?;
         if let Some(section) = section_of(args) {
             sections.entry(DEFAULT_STORE.to_owned()).or_insert(section);
@@ -171,6 +172,27 @@ fn file_store(directory: PathBuf, workspace: Option<String>) -> anyhow::Result<S
         directory: text.to_owned(),
         workspace,
     }))
+}
+
+/// What memories name as their `backend`, and the kind of store that they mean by it.
+const BACKENDS: [(&str, &str); 3] = [
+    ("memory", "in_memory"),
+    ("file", "file"),
+    ("sqlite", "sqlite"),
+];
+
+/// A store with the name of a backend is what that says.
+fn check_backends(sections: &BTreeMap<String, StoreSection>) -> anyhow::Result<()> {
+    for (name, kind) in BACKENDS {
+        match sections.get(name).map(StoreSection::kind) {
+            Some(other) if other != kind => bail!(
+                "[stores.{name}] says kind = \"{other}\", and a memory that gives `{name}` as its \
+                 `backend` means \"{kind}\"; give the store another name"
+            ),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The store `default` that flags or variables make where the file has none.
@@ -452,6 +474,23 @@ mod tests {
         let nowhere = "[stores.default]\nkind = 'sqlite'";
         let said = stores(nowhere, &DatabaseArgs::default()).expect_err("no path");
         assert!(said.to_string().contains("--sqlite FILE"), "{said}");
+    }
+
+    #[test]
+    fn a_store_with_the_name_of_a_backend_is_of_its_kind() {
+        let none = DatabaseArgs::default();
+        let file = "[stores.sqlite]\nkind = 'file'\ndirectory = 'notes'";
+        let said = stores(file, &none).expect_err("another kind").to_string();
+        assert!(
+            said.starts_with("[stores.sqlite] says kind = \"file\""),
+            "{said}"
+        );
+        let fitting =
+            "[stores.memory]\nkind = 'in_memory'\n[stores.sqlite]\nkind = 'sqlite'\npath = 'a'";
+        assert_eq!(
+            stores(fitting, &none).expect("stores"),
+            ["memory", "sqlite"]
+        );
     }
 
     #[test]
