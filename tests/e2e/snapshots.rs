@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use notekeeper_contract::Delivery;
-use notekeeper_workflows::{ActivityQueue, AgentInput, InjectionErrors};
+use notekeeper_workflows::{ActivityQueue, AgentInput, InjectionErrors, MemorySettings};
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -149,7 +149,17 @@ async fn a_block_that_is_never_kept_is_left_out_or_fails_the_message_as_the_sett
     let _worker = Worker::serving(&bed, &script).await;
     bed.put("acme/main", "MEMORY.md", "- likes tea\n").await;
     bed.execute(FORGET).await;
-    let lenient = bed.start(bed.input("acme")).await;
+    let mut input = bed.input("acme");
+    // What one for the tools alone wants doesn't count.
+    input.memories.push(MemorySettings {
+        id: "archive".to_owned(),
+        agent_name: "archive".to_owned(),
+        prefix: "archive".to_owned(),
+        inject_memory: false,
+        injection_errors: InjectionErrors::Raise,
+        ..input.memories[0].clone()
+    });
+    let lenient = bed.start(input).await;
     let mut input = bed.input("acme");
     input.memories[0].injection_errors = InjectionErrors::Raise;
     let strict = bed.start(input).await;

@@ -182,7 +182,12 @@ impl Session {
         input: &I,
         resolve: impl FnOnce(&I) -> N,
     ) -> Result<Memory, OpenError> {
-        settings.check().map_err(OpenError::Settings)?;
+        settings.check().map_err(|what| {
+            OpenError::Settings(match settings.check_id() {
+                Ok(()) => format!("{what}, in the memory `{}`", settings.id),
+                Err(_) => what,
+            })
+        })?;
         if let Some(workspace) = self.workspace() {
             check_name("workspace", workspace).map_err(OpenError::Settings)?;
         }

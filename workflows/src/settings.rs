@@ -153,7 +153,8 @@ impl MemorySettings {
         }
     }
 
-    fn check_id(&self) -> Result<(), String> {
+    /// Says what is wrong with the id, if anything is.
+    pub(crate) fn check_id(&self) -> Result<(), String> {
         let fits = (1..=ID_BYTES_MAX).contains(&self.id.len())
             && self
                 .id

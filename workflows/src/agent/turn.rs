@@ -120,8 +120,11 @@ impl<W: AgentHost> Turn<'_, W> {
             result => return Ok(result?),
         }
         for index in 0..self.setup.memories.len() {
-            let snapshot = self.setup.memories[index].settle(failure.clone())?;
-            self.take_in(index, snapshot);
+            let memory = &self.setup.memories[index];
+            if memory.settings().inject_memory {
+                let snapshot = memory.settle(failure.clone())?;
+                self.take_in(index, snapshot);
+            }
         }
         Ok(self.call_model(Vec::new()).await?)
     }

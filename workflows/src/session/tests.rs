@@ -79,6 +79,23 @@ fn two_statements_of_one_memory_that_disagree_are_refused_with_the_setting() {
 }
 
 #[test]
+fn a_setting_out_of_bounds_is_told_with_its_memory() {
+    let wrong = MemorySettings {
+        max_tokens: 0,
+        ..org()
+    };
+    assert_eq!(
+        refused(&[MemorySettings::default(), wrong]).to_string(),
+        "memory settings: `max_tokens` must be at least 1, in the memory `org`"
+    );
+    let nameless = refused(&[settings("")]).to_string();
+    assert!(
+        nameless.starts_with("memory settings: `id` must be 1 to 64"),
+        "{nameless}"
+    );
+}
+
+#[test]
 fn two_memories_on_one_scope_of_one_store_are_refused() {
     let beside = MemorySettings {
         prefix: "org".to_owned(),
