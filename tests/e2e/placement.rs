@@ -52,8 +52,11 @@ struct Listening {
 #[async_trait]
 impl ChatModel for Listening {
     async fn respond(&self, request: &ChatRequest) -> Result<ChatResponse, ModelError> {
-        self.requests.lock().unwrap().push(request.messages.clone());
-        let answer = self.answers.lock().unwrap().pop_front();
+        self.requests
+            .lock()
+            .expect("not poisoned")
+            .push(request.messages.clone());
+        let answer = self.answers.lock().expect("not poisoned").pop_front();
         answer.ok_or_else(|| ModelError::Refused("the case has no more answers".to_owned()))
     }
 }
@@ -79,7 +82,7 @@ async fn through_the_workflow(id: &str) {
     }
     let model = Arc::new(Listening::default());
     let answers = given["script"].as_array().expect("a script").iter();
-    *model.answers.lock().unwrap() = answers.enumerate().map(answer).collect();
+    *model.answers.lock().expect("not poisoned") = answers.enumerate().map(answer).collect();
     let worker = hosted(&bed, &model).await;
     let mut shape = Shape::default();
     let input = input(given, &mut shape);
@@ -88,7 +91,7 @@ async fn through_the_workflow(id: &str) {
     let prompt = given["prompt"].as_str().expect("a prompt");
     say(&agent, prompt).await.expect("a reply");
 
-    let requests = model.requests.lock().unwrap().clone();
+    let requests = model.requests.lock().expect("not poisoned").clone();
     let requests: Vec<_> = requests
         .iter()
         .map(|messages| shape.shown(messages))
