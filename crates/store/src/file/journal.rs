@@ -49,6 +49,7 @@ pub(super) struct Journal {
     /// Which root it is in, and which file there.
     pub(super) root: FileId,
     file: FileId,
+    path: PathBuf,
     pool: SqlitePool,
     /// Whether the file system takes `a` and `A` for one name.
     pub(super) folds_case: bool,
@@ -102,6 +103,7 @@ impl Journal {
         let journal = Self {
             root: root.id,
             file,
+            path: opening.path.join(JOURNAL),
             pool: pool(opening).connect_lazy_with(options),
             folds_case: folds_case(&root.directory, opening)?,
         };
@@ -121,6 +123,7 @@ impl Journal {
         let journal = Self {
             root: root.id,
             file,
+            path: opening.path.join(JOURNAL),
             pool: pool(opening).connect_lazy_with(connect_options(opening)),
             folds_case: folds_case(&root.directory, opening)?,
         };
@@ -182,8 +185,16 @@ impl Journal {
         Ok(self.root == root.id && file == Some(self.file))
     }
 
+    /// A connection to this very file. SQLite opens by the path, where another file may be by now.
     pub(super) async fn connection(&self) -> Result<PoolConnection<Sqlite>, Fault> {
-        Ok(self.pool.acquire().await?)
+        let mut connection = self.pool.acquire().await?;
+        if FileId::at(&self.path)? != Some(self.file) {
+            connection.close_on_drop();
+            return Err(Fault::unavailable(
+                "another file has the place of its journal by now",
+            ));
+        }
+        Ok(connection)
     }
 
     pub(super) async fn close(&self) {

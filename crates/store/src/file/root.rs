@@ -40,6 +40,15 @@ impl FileId {
         }
     }
 
+    /// Of what a path leads to, over links.
+    pub(super) fn at(path: &Path) -> Result<Option<Self>, Errno> {
+        match rustix::fs::stat(path) {
+            Ok(stat) => Ok(Some(Self::of_stat(&stat))),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(errno) => Err(errno),
+        }
+    }
+
     fn of_stat(stat: &rustix::fs::Stat) -> Self {
         Self {
             // Their types differ by platform.
@@ -74,6 +83,24 @@ impl Root {
             errno => errno.into(),
         })?;
         let id = FileId::of_stat(&rustix::fs::fstat(&directory)?);
+        Ok(Self { directory, id })
+    }
+
+    /// The directory that the caller opened. The path has to lead there, because SQLite goes by it:
+    /// whoever can write beside the directory could have put a link in its place.
+    pub(super) fn opened(directory: &OwnedFd, path: &Path) -> Result<Self, Fault> {
+        let id = FileId::of_stat(&rustix::fs::fstat(directory)?);
+        let named = match open(path, DIRECTORY | OFlags::NOFOLLOW, Mode::empty()) {
+            Ok(named) => Some(FileId::of_stat(&rustix::fs::fstat(&named)?)),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => None,
+            Err(errno) => return Err(errno.into()),
+        };
+        if named != Some(id) {
+            return Err(Fault::unavailable(
+                "its directory isn't the one that was opened any more",
+            ));
+        }
+        let directory = rustix::io::fcntl_dupfd_cloexec(directory, 0)?;
         Ok(Self { directory, id })
     }
 

@@ -95,7 +95,7 @@ impl FileStore {
     }
 
     async fn make_where_missing(&self) -> Result<(), StoreError> {
-        if self.is_read_only() {
+        if self.is_read_only() || self.inner.options.directory.is_some() {
             return Ok(());
         }
         let path = self.inner.path.clone();
@@ -178,6 +178,13 @@ impl Inner {
                 }
                 done => return done.map_err(Fault::settled),
             }
+        }
+    }
+
+    fn root(&self) -> Result<Root, Fault> {
+        match &self.options.directory {
+            Some(directory) => Root::opened(directory, &self.path),
+            None => Root::open(&self.path),
         }
     }
 
@@ -270,8 +277,8 @@ pub(super) struct Work<'i> {
 
 impl<'i> Work<'i> {
     fn begin(inner: &'i Inner, runtime: &'i Handle, alone: bool) -> Result<Self, Fault> {
+        let root = inner.root()?;
         if inner.options.read_only {
-            let root = Root::open(&inner.path)?;
             let journal = inner.journal_to_read(runtime, &root)?;
             return Ok(Self {
                 inner,
@@ -281,7 +288,6 @@ impl<'i> Work<'i> {
                 lock: None,
             });
         }
-        let root = Root::open(&inner.path)?;
         let lock = match alone {
             true => Some(root.lock(inner.options.busy_timeout)?),
             false => None,

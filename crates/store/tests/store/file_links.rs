@@ -1,11 +1,14 @@
 //! Links in a directory of notes, and what else isn't a note there.
 
-use std::os::unix::{fs::symlink, net::UnixListener};
+use std::{
+    fs::File,
+    os::unix::{fs::symlink, net::UnixListener},
+};
 
 use notekeeper_domain::{SearchAnswer, SearchLimits, SearchQuery};
 use notekeeper_store::{
-    Expected, FileStore, MutationError, NoteStore as _, NotebookBounds, OddNote, OddScope,
-    StoreError, WriteRequest,
+    Expected, FileOptions, FileStore, MutationError, NoteStore as _, NotebookBounds, OddNote,
+    OddScope, StoreError, WriteRequest,
 };
 
 use crate::{
@@ -341,4 +344,54 @@ async fn names_of_the_stores_own_are_no_notes_and_no_scopes() {
             .expect("append");
         assert_eq!(names(&store, path).await, [file]);
     }
+}
+
+/// Opens a root as a caller does that checked the way to it.
+fn opened(root: &FileRoot) -> FileOptions {
+    let directory = File::open(&root.options.root).expect("open");
+    FileOptions::of_directory(std::os::fd::OwnedFd::from(directory), &root.options.root)
+}
+
+#[tokio::test]
+async fn the_directory_that_was_opened_is_the_one_that_is_used_or_none_is() {
+    let root = FileRoot::new();
+    std::fs::create_dir(&root.options.root).expect("make");
+    let outside = root.beside("outside");
+    std::fs::create_dir(&outside).expect("make");
+    let before = opened(&root);
+    let store = FileStore::open(opened(&root)).await.expect("open");
+    append(&store, &scope("m"), "a.md", "x", &operation("1", "f"))
+        .await
+        .expect("append");
+
+    let away = root.beside("away");
+    std::fs::rename(&root.options.root, &away).expect("rename");
+    symlink(&outside, &root.options.root).expect("link");
+
+    let refused = FileStore::open(before).await.expect_err("it is a link");
+    assert!(matches!(refused, StoreError::Unavailable(_)), "{refused}");
+    let edit = append(&store, &scope("m"), "a.md", "y", &operation("2", "f")).await;
+    let unavailable = matches!(edit, Err(MutationError::Store(StoreError::Unavailable(_))));
+    assert!(unavailable, "{edit:?}");
+    let read = store.read(&scope("m"), &name("a.md"), 9).await;
+    assert!(matches!(read, Err(StoreError::Unavailable(_))), "{read:?}");
+    let made = std::fs::read_dir(&outside).expect("a directory").count();
+    assert_eq!(made, 0, "nothing is made outside");
+
+    std::fs::remove_file(&root.options.root).expect("remove");
+    std::fs::rename(&away, &root.options.root).expect("rename");
+    let edit = append(&store, &scope("m"), "a.md", "y", &operation("2", "f")).await;
+    assert!(!edit.expect("append").replayed);
+    assert_eq!(root.text("m/a.md"), "x\ny\n");
+}
+
+#[tokio::test]
+async fn a_directory_that_was_opened_and_is_gone_is_not_made_again() {
+    let root = FileRoot::new();
+    std::fs::create_dir(&root.options.root).expect("make");
+    let options = opened(&root);
+    std::fs::remove_dir(&root.options.root).expect("remove");
+    let refused = FileStore::open(options).await.expect_err("it is gone");
+    assert!(matches!(refused, StoreError::Unavailable(_)), "{refused}");
+    assert!(!root.options.root.exists());
 }
