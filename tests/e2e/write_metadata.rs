@@ -338,16 +338,9 @@ async fn a_person_in_the_terminal_records_who_typed_and_programs_read_it_both_wa
 
         // Over the version that was shown, and not over another.
         let version = read["version"].as_str().expect("a version");
-        let whole = [
-            "write",
-            "n",
-            "milk",
-            "--whole",
-            "--metadata",
-            "updated_by=ada",
-            "--expect-version",
-            version,
-        ];
+        let ada = ["--whole", "--metadata", "updated_by=ada"];
+        let shown = ["--expect-version", version];
+        let whole = [&["write", "n", "milk"][..], &ada, &shown].concat();
         let saved = note(&whole).await;
         assert_eq!(saved.code, Some(0), "{saved:?}");
         assert_eq!(
@@ -356,14 +349,7 @@ async fn a_person_in_the_terminal_records_who_typed_and_programs_read_it_both_wa
         );
         assert_eq!(note(&whole).await.code, Some(1), "somebody was faster");
         // Where there was no note as well, and its text has no line end.
-        let new = [
-            "write",
-            "new",
-            "x",
-            "--whole",
-            "--metadata",
-            "updated_by=ada",
-        ];
+        let new = [&["write", "new", "x"][..], &ada].concat();
         assert_eq!(note(&new).await.code, Some(0));
         let read = json_of(&["cat", "new", "--json"]).await;
         assert_eq!(

@@ -35,10 +35,14 @@ where
         | MutationError::Store(StoreError::Denied(Denial::ReadOnlyFileSystem)) => {
             read_only(name).into()
         }
-        MutationError::Store(StoreError::Denied(_)) => Refusal::WorkspaceRefused {
-            file: name.as_str().to_owned(),
+        MutationError::Store(StoreError::Denied(denial)) => {
+            // The call succeeds, so nothing else tells whoever can make room or give a permission.
+            tracing::warn!("a store of files refuses changes: {denial}");
+            Refusal::WorkspaceRefused {
+                file: name.as_str().to_owned(),
+            }
+            .into()
         }
-        .into(),
         error => error.into(),
     })
 }

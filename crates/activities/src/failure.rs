@@ -9,7 +9,7 @@ use notekeeper_domain::{
     InvalidMetadata, InvalidNoteName, InvalidOperation, InvalidScope, Refusal,
 };
 use notekeeper_models::ModelError;
-use notekeeper_store::{MutationError, OddNote, StoreError};
+use notekeeper_store::{Denial, MutationError, OddNote, StoreError};
 use temporalio_common::error::ApplicationFailure;
 
 use crate::ResolverError;
@@ -63,7 +63,10 @@ impl Failure {
             StoreError::InvalidValue { .. } => Self::invalid(error.to_string()),
             StoreError::OddScope(_) => Self::new(FailureType::ScopeRefused, error.to_string()),
             StoreError::OddNote(_) => Self::new(FailureType::Unsupported, error.to_string()),
-            StoreError::Denied(_) => Self::new(FailureType::ReadOnly, error.to_string()),
+            StoreError::Denied(Denial::ReadOnlyFileSystem) => {
+                Self::new(FailureType::ReadOnly, error.to_string())
+            }
+            StoreError::Denied(_) => Self::new(FailureType::AccessDenied, error.to_string()),
         }
     }
 
@@ -219,6 +222,10 @@ impl From<StoreError> for Stop {
             StoreError::OddNote(OddNote::LeadsOut) => Self::Refused(Refusal::PathEscape),
             StoreError::OddNote(odd) => Self::Refused(Refusal::UnusableFile {
                 reason: odd.to_string(),
+            }),
+            // Changes are refused in `change`, with the name of the note.
+            StoreError::Denied(_) => Self::Refused(Refusal::ReadRefused {
+                what: "the notebook".to_owned(),
             }),
             error => Self::Failed(error.into()),
         }

@@ -63,7 +63,7 @@ impl<T: ?Sized> Named<T> {
 
     /// `what` is the field of the payload. What it held isn't repeated: it may be anything.
     pub(crate) fn get(&self, name: &str, what: &str) -> Result<&Arc<T>, Failure> {
-        self.0.get(name).ok_or_else(|| {
+        self.find(name).ok_or_else(|| {
             Failure::invalid(format!(
                 "`{what}` names no configured {what}; {}",
                 self.known()
@@ -71,8 +71,12 @@ impl<T: ?Sized> Named<T> {
         })
     }
 
+    pub(crate) fn find(&self, name: &str) -> Option<&Arc<T>> {
+        self.0.get(name)
+    }
+
     /// Which names there are.
-    pub(crate) fn known(&self) -> String {
+    fn known(&self) -> String {
         let known: Vec<String> = self.0.keys().map(|known| format!("`{known}`")).collect();
         match known.as_slice() {
             [] => "none is configured".to_owned(),

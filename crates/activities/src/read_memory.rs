@@ -2,6 +2,7 @@
 
 use notekeeper_contract::{MemoryContent, Outcome, RESULT_BYTES_MAX, ReadMemoryInput};
 use notekeeper_domain::{NoteName, Refusal, WriteMetadata};
+use notekeeper_store::StoreError;
 use tracing::{Instrument as _, field::Empty};
 
 use crate::{
@@ -42,7 +43,8 @@ impl Notebook {
 
         let span = operation_span!("memory.read", self, store, scope, memory.chars = Empty);
         let read = async {
-            let part = store.open().await?.read(&scope, &name, chars_max).await?;
+            let part = async { store.open().await?.read(&scope, &name, chars_max).await };
+            let part = part.await.map_err(|error| unreadable(error, &name))?;
             Ok(part.ok_or(Refusal::NotFound)?)
         };
         let part = read
@@ -62,6 +64,17 @@ impl Notebook {
         span.record("memory.outcome", "ok");
         record_count(&span, "memory.chars", content.content.chars().count());
         Ok(content)
+    }
+}
+
+/// A place that lets nobody read says which note it keeps from the model, and nothing else.
+fn unreadable(error: StoreError, name: &NoteName) -> Stop {
+    match error {
+        StoreError::Denied(_) => Refusal::ReadRefused {
+            what: name.as_str().to_owned(),
+        }
+        .into(),
+        error => error.into(),
     }
 }
 

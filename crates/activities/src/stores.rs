@@ -3,7 +3,7 @@
 use std::{fmt::Debug, path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
-use notekeeper_contract::MemoryDescription;
+use notekeeper_contract::{FailureType, MemoryDescription};
 use notekeeper_store::{Store, StoreError};
 
 use crate::{Failure, named::Named};
@@ -107,16 +107,21 @@ impl Stores {
     ///
     /// # Errors
     ///
-    /// An `InvalidArgument` that lists the configured names; or one that says that the store needs a
-    /// workspace and the run has none, or where the workspace's activities go.
+    /// An `InvalidArgument` that lists the names of the configured stores; or one that says that the
+    /// store needs a workspace and the run has none, or names none that there is. `Unavailable` where
+    /// the activities of the workspace go to another queue: while its setting changes, a worker with
+    /// the old one may take the next attempt.
     pub fn get(&self, store: &str, workspace: Option<&str>) -> Result<StoreAt<'_>, Failure> {
         let at = self.find(store, workspace)?;
         match &at.files {
-            Some(files) if !files.workspace.is_served => Err(Failure::invalid(format!(
-                "`store` keeps its files in a workspace whose activities go to task queue `{}`, \
-                 which this worker doesn't serve; call them there",
-                files.workspace.task_queue.as_deref().unwrap_or_default()
-            ))),
+            Some(files) if !files.workspace.is_served => Err(Failure::new(
+                FailureType::Unavailable,
+                format!(
+                    "`store` keeps its files in a workspace whose activities go to task queue `{}`, \
+                     which this worker doesn't serve; call them there",
+                    files.workspace.task_queue.as_deref().unwrap_or_default()
+                ),
+            )),
             _ => Ok(at),
         }
     }
@@ -133,7 +138,7 @@ impl Stores {
     ) -> Result<MemoryDescription, Failure> {
         let at = self.find(store, workspace)?;
         if let Some(name) = workspace {
-            self.workspaces.get(name, "workspace")?;
+            self.workspace(name)?;
         }
         let kind = at.kind().to_owned();
         Ok(match &at.files {
@@ -162,19 +167,30 @@ impl Stores {
             Kept::Files(stores) => {
                 let name = stores.own_workspace.as_deref().or(workspace);
                 let name = name.ok_or_else(|| {
-                    Failure::invalid(format!(
+                    Failure::invalid(
                         "`workspace` is missing, and `store` keeps its files in the run's \
-                         workspace; give the run one: {}",
-                        self.workspaces.known()
-                    ))
+                         workspace; give the run one of those that the worker has",
+                    )
                 })?;
                 Some(FilesAt {
                     stores,
-                    workspace: self.workspaces.get(name, "workspace")?,
+                    workspace: self.workspace(name)?,
                 })
             }
         };
         Ok(StoreAt { kept, files })
+    }
+
+    /// The workspace with this name. The failure lists no others: they may be named for customers, and
+    /// it stands in the history of one of them.
+    fn workspace(&self, name: &str) -> Result<&Workspace, Failure> {
+        let workspace = self.workspaces.find(name).ok_or_else(|| {
+            Failure::invalid(
+                "`workspace` names no configured workspace; `notekeeper config check` lists those \
+                 of a worker",
+            )
+        })?;
+        Ok(workspace.as_ref())
     }
 }
 

@@ -24,6 +24,9 @@ pub enum FailureType {
     VersionConflict,
     /// The store is read-only. A tool call is refused instead.
     ReadOnly,
+    /// The place where the store keeps files refuses access, or has no room left. A tool call is
+    /// refused instead.
+    AccessDenied,
     /// Something exceeds a limit; the message names limit, size and remedy.
     TooLarge,
     /// The store or model can't do what is asked.
@@ -43,7 +46,7 @@ pub enum FailureType {
 
 impl FailureType {
     /// Every type.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::InvalidArgument,
         Self::InvalidScope,
         Self::ScopeChanged,
@@ -51,6 +54,7 @@ impl FailureType {
         Self::OperationConflict,
         Self::VersionConflict,
         Self::ReadOnly,
+        Self::AccessDenied,
         Self::TooLarge,
         Self::Unsupported,
         Self::SnapshotMissing,
@@ -70,6 +74,7 @@ impl FailureType {
             Self::OperationConflict => "OperationConflict",
             Self::VersionConflict => "VersionConflict",
             Self::ReadOnly => "ReadOnly",
+            Self::AccessDenied => "AccessDenied",
             Self::TooLarge => "TooLarge",
             Self::Unsupported => "Unsupported",
             Self::SnapshotMissing => "SnapshotMissing",

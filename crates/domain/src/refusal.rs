@@ -69,6 +69,12 @@ pub enum Refusal {
         /// Name of the note.
         file: String,
     },
+    /// The place where the notes are kept lets nobody read them.
+    #[error("{what} could not be read: the place where it is kept refused; go on without it")]
+    ReadRefused {
+        /// Name of the note, or `the notebook`.
+        what: String,
+    },
     /// Concurrent changes kept winning.
     #[error("the file keeps changing under this call; try again")]
     ConflictExhausted,
@@ -110,6 +116,7 @@ impl Refusal {
             Self::Protected => "protected",
             Self::ReadOnly { .. } => "read_only",
             Self::WorkspaceRefused { .. } => "workspace_refused",
+            Self::ReadRefused { .. } => "read_refused",
             Self::ConflictExhausted => "conflict_exhausted",
             Self::PathEscape => "path_escape",
             Self::UnusableFile { .. } => "unusable_file",
@@ -145,6 +152,9 @@ mod tests {
             },
             Refusal::WorkspaceRefused {
                 file: "teas.md".to_owned(),
+            },
+            Refusal::ReadRefused {
+                what: "teas.md".to_owned(),
             },
             Refusal::ConflictExhausted,
             Refusal::PathEscape,

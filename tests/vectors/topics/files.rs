@@ -166,20 +166,7 @@ impl Disk {
             .as_ref()
             .filter(|file| Some(file.digest.as_str()) == text("version"));
         if receipt["done"] == true {
-            sqlx::query(
-                "insert into receipts (scope, id, fingerprint, kind, name, status, version, existed) \
-                 values ($1, $2, $3, $4, $5, $6, $7, $8)",
-            )
-            .bind(scope)
-            .bind(text("id"))
-            .bind(text("fingerprint"))
-            .bind(text("kind"))
-            .bind(name)
-            .bind(status)
-            .bind(version)
-            .bind(receipt["existed"].as_bool())
-            .execute(&mut *journal)
-            .await?;
+            plant_answer(journal, receipt, (scope, name), status, version).await?;
             if let (Some(file), Some(version)) = (landed, version) {
                 file.record(journal, path, version, text("id")).await?;
             }
@@ -266,6 +253,32 @@ impl Disk {
             json!(receipts)
         })
     }
+}
+
+/// Plants the receipt of an operation that was answered.
+async fn plant_answer(
+    journal: &mut SqliteConnection,
+    receipt: &Value,
+    (scope, name): (&str, &str),
+    status: &str,
+    version: Option<&str>,
+) -> Result<()> {
+    let text = |key: &str| receipt[key].as_str();
+    sqlx::query(
+        "insert into receipts (scope, id, fingerprint, kind, name, status, version, existed) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8)",
+    )
+    .bind(scope)
+    .bind(text("id"))
+    .bind(text("fingerprint"))
+    .bind(text("kind"))
+    .bind(name)
+    .bind(status)
+    .bind(version)
+    .bind(receipt["existed"].as_bool())
+    .execute(journal)
+    .await?;
+    Ok(())
 }
 
 /// A file as a record of the journal has it.

@@ -300,61 +300,9 @@ pub(crate) async fn versions(case: &Case, bench: &Bench) -> Answer {
     let mut labels = Labels::numbered();
     let mut versions = Vec::new();
     for operation in operations {
-        let words: Option<Vec<&str>> = operation
-            .as_array()
-            .and_then(|words| words.iter().map(Value::as_str).collect());
-        let words = words.ok_or_else(|| Stop::NotUnderstood(format!("{operation} is no list")))?;
-        let name = |name: &str| NoteName::parse(name);
-        let version = match words.as_slice() {
-            ["w", note, content] => {
-                let name = name(note)?;
-                let current = bench.store.read(&scope, &name, 1).await?;
-                let expected =
-                    current.map_or(Expected::Absent, |part| Expected::Version(part.version));
-                bench
-                    .store
-                    .write(&scope, &name, &WriteRequest::new(content, &expected), None)
-                    .await?
-                    .version
-            }
-            ["d", note] => {
-                let name = name(note)?;
-                let current = bench.store.read(&scope, &name, 1).await?;
-                let expected =
-                    current.map_or(Expected::Absent, |part| Expected::Version(part.version));
-                bench
-                    .store
-                    .delete(&scope, &name, &expected, None)
-                    .await?
-                    .version
-            }
-            ["r", note] => bench
-                .store
-                .read(&scope, &name(note)?, 1)
-                .await?
-                .map(|part| part.version),
-            ["bad", note] => {
-                let expected = Expected::Version(Version::new("bad"));
-                let result = bench
-                    .store
-                    .write(
-                        &scope,
-                        &name(note)?,
-                        &WriteRequest::new("", &expected),
-                        None,
-                    )
-                    .await;
-                if !matches!(result, Err(MutationError::VersionConflict)) {
-                    return Err(Stop::Broken(anyhow::anyhow!("no conflict: {result:?}")));
-                }
-                versions.push(json!("conflict"));
-                continue;
-            }
-            _ => {
-                return Err(Stop::NotUnderstood(format!(
-                    "{operation} is no known operation"
-                )));
-            }
+        let Some(version) = version_after(bench, &scope, operation).await? else {
+            versions.push(json!("conflict"));
+            continue;
         };
         versions.push(
             labels
@@ -363,4 +311,62 @@ pub(crate) async fn versions(case: &Case, bench: &Bench) -> Answer {
         );
     }
     Ok(json!({ "versions": versions }))
+}
+
+/// The version of the note after one operation, none where there is no note; nothing where it came to
+/// a conflict.
+async fn version_after(
+    bench: &Bench,
+    scope: &Scope,
+    operation: &Value,
+) -> Result<Option<Option<Version>>, Stop> {
+    let words: Option<Vec<&str>> = operation
+        .as_array()
+        .and_then(|words| words.iter().map(Value::as_str).collect());
+    let words = words.ok_or_else(|| Stop::NotUnderstood(format!("{operation} is no list")))?;
+    let name = NoteName::parse;
+    let version = match words.as_slice() {
+        ["w", note, content] => {
+            let name = name(note)?;
+            let current = bench.store.read(scope, &name, 1).await?;
+            let expected = current.map_or(Expected::Absent, |part| Expected::Version(part.version));
+            bench
+                .store
+                .write(scope, &name, &WriteRequest::new(content, &expected), None)
+                .await?
+                .version
+        }
+        ["d", note] => {
+            let name = name(note)?;
+            let current = bench.store.read(scope, &name, 1).await?;
+            let expected = current.map_or(Expected::Absent, |part| Expected::Version(part.version));
+            bench
+                .store
+                .delete(scope, &name, &expected, None)
+                .await?
+                .version
+        }
+        ["r", note] => bench
+            .store
+            .read(scope, &name(note)?, 1)
+            .await?
+            .map(|part| part.version),
+        ["bad", note] => {
+            let expected = Expected::Version(Version::new("bad"));
+            let result = bench
+                .store
+                .write(scope, &name(note)?, &WriteRequest::new("", &expected), None)
+                .await;
+            if !matches!(result, Err(MutationError::VersionConflict)) {
+                return Err(Stop::Broken(anyhow::anyhow!("no conflict: {result:?}")));
+            }
+            return Ok(None);
+        }
+        _ => {
+            return Err(Stop::NotUnderstood(format!(
+                "{operation} is no known operation"
+            )));
+        }
+    };
+    Ok(Some(version))
 }

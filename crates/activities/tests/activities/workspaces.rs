@@ -152,17 +152,17 @@ fn a_store_without_files_needs_no_workspace_and_is_not_touched_by_one() {
 }
 
 #[test]
-fn what_a_run_names_wrongly_or_forgets_is_told_with_what_there_is() {
+fn what_a_run_names_wrongly_or_forgets_is_told_without_the_names_of_workspaces() {
     assert_eq!(
         described("notes", None).unwrap_err(),
         "memory 0 (from 0): `workspace` is missing, and `store` keeps its files in the run's \
-         workspace; give the run one: configured: `a`, `b`, `far`"
+         workspace; give the run one of those that the worker has"
     );
     for store in ["notes", "plain", "own"] {
         assert_eq!(
             described(store, Some("c")).unwrap_err(),
-            "memory 0 (from 0): `workspace` names no configured workspace; configured: `a`, `b`, \
-             `far`"
+            "memory 0 (from 0): `workspace` names no configured workspace; `notekeeper config check` \
+             lists those of a worker"
         );
     }
     assert_eq!(
@@ -203,7 +203,8 @@ async fn the_files_of_a_workspace_that_another_worker_serves_are_left_alone() {
     let (directories, notebook) = notebook();
     let list = json!({"store": "notes", "workspace": "far", "scope": {"namespace": "acme"}});
     let failure = notebook.list(input(list)).await.unwrap_err();
-    assert_eq!(failure.kind, FailureType::InvalidArgument);
+    // A worker with another setting may take the next attempt.
+    assert_eq!(failure.kind, FailureType::Unavailable);
     assert!(failure.message.contains("`far-queue`"), "{failure}");
     assert_eq!(directories.opened.lock().unwrap().len(), 0);
 }
@@ -296,6 +297,45 @@ async fn an_open_that_a_workspace_refuses_fails_the_change_and_not_the_run() {
     *directories.failure.lock().unwrap() = Some(|| StoreError::Denied(Denial::Permission));
     let told = refused(write(&notebook, json!({"store": "notes", "workspace": "a"}), "1").await);
     assert_eq!(told.reason, "workspace_refused");
+}
+
+/// Of one note, of the directory of a scope, and of the place of all.
+#[tokio::test]
+async fn a_place_that_lets_nobody_read_is_told_to_the_model_and_never_called_read_only() {
+    const DENIED: fn() -> StoreError = || StoreError::Denied(Denial::Permission);
+    let at = json!({"store": "notes", "workspace": "a", "scope": {"namespace": "acme"}});
+    let with = |key: &str, value: &str| {
+        let mut at = at.clone();
+        at[key] = json!(value);
+        at
+    };
+    for is_opened in [true, false] {
+        let (directories, notebook) = notebook();
+        let deny = || match is_opened {
+            true => directories.store.fail_with(|| DENIED().into()),
+            false => *directories.failure.lock().unwrap() = Some(DENIED),
+        };
+        deny();
+        let read = notebook.read(input(with("file", "teas"))).await.unwrap();
+        let told = refused(read);
+        assert_eq!(told.reason, "read_refused");
+        assert!(told.message.starts_with("teas.md could not be read"));
+        deny();
+        let query = with("query", "tea");
+        let told = refused(notebook.search(input(query)).await.unwrap());
+        assert_eq!(told.reason, "read_refused");
+        assert!(told.message.starts_with("the notebook could not be read"));
+        deny();
+        let failure = notebook.list(input(at.clone())).await.unwrap_err();
+        assert_eq!(failure.kind, FailureType::AccessDenied);
+        deny();
+        let load = json!({"memories": [at]});
+        let output = notebook.load_snapshot(input(load)).await.unwrap();
+        let [SnapshotAnswer::Error { error_type, .. }] = output.snapshots.as_slice() else {
+            panic!("{output:?}");
+        };
+        assert_eq!(error_type, "AccessDenied");
+    }
 }
 
 #[tokio::test]

@@ -104,6 +104,9 @@ fn every_refusal() -> Vec<Refusal> {
         Refusal::WorkspaceRefused {
             file: "drinks.md".to_owned(),
         },
+        Refusal::ReadRefused {
+            what: "drinks.md".to_owned(),
+        },
         Refusal::ConflictExhausted,
         Refusal::PathEscape,
         Refusal::UnusableFile {
@@ -129,6 +132,7 @@ fn activities(refusal: &Refusal) -> &'static str {
         Refusal::Protected => "delete",
         Refusal::ConflictExhausted => "write, on a custom store",
         Refusal::ReadOnly { .. } | Refusal::WorkspaceRefused { .. } => "write, delete",
+        Refusal::ReadRefused { .. } => "read, search, of a store of files",
         Refusal::PathEscape | Refusal::UnusableFile { .. } => {
             "write, read, delete, of a store of files"
         }

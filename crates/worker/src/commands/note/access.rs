@@ -170,6 +170,22 @@ fn chosen(mut stores: BTreeMap<String, StoreConfig>, name: &str) -> anyhow::Resu
     }
 }
 
+/// Whoever reads this has the configuration, so it may name what a worker's failures keep to
+/// themselves.
+fn no_workspace(args: &NotebookArgs, workspaces: &BTreeMap<String, Workspace>) -> anyhow::Error {
+    let name = &args.store;
+    let known: Vec<String> = workspaces.keys().map(|name| format!("`{name}`")).collect();
+    let known = known.join(", ");
+    let message = match &args.workspace {
+        None => format!(
+            "store `{name}` keeps its files in a workspace; name it with `--workspace`, \
+             configured: {known}"
+        ),
+        Some(workspace) => format!("there is no workspace `{workspace}`; configured: {known}"),
+    };
+    coded(NO_STORE, message)
+}
+
 /// A file that is named by mistake shouldn't be made by looking into it.
 fn check_there(
     args: &NotebookArgs,
@@ -185,8 +201,7 @@ fn check_there(
             let workspace = files.workspace.as_ref().or(args.workspace.as_ref());
             match workspace.and_then(|name| workspaces.get(name)) {
                 Some(workspace) => ("directory", workspace.root.join(&files.directory)),
-                // What is wrong is said by what looks for the store.
-                None => return Ok(()),
+                None => return Err(no_workspace(args, workspaces)),
             }
         }
         StoreConfig::Postgres(_) | StoreConfig::InMemory => return Ok(()),
