@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     io::ErrorKind,
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -10,21 +11,39 @@ use std::{
 use async_trait::async_trait;
 use notekeeper_activities::{OpenFiles, Workspace};
 use notekeeper_store::{Denial, FileOptions, FileStore, InMemoryStore, Store, StoreError};
+use rustix::{
+    fs::{Mode, OFlags, fstat, mkdirat, open, openat},
+    io::Errno,
+};
 use tokio::sync::OnceCell;
 
-/// A store that is open, or about to be.
-type Opened = Arc<OnceCell<FileStore>>;
+/// How directories are opened: never over a link.
+const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
 
-/// The file stores of a worker that are open, by directory and by whether they only read.
+/// The file stores of a worker that are open.
 #[derive(Debug, Default)]
 pub(crate) struct WorkspaceFiles {
-    opened: Mutex<BTreeMap<(PathBuf, bool), Opened>>,
+    opened: Mutex<BTreeMap<Place, Arc<Opened>>>,
+}
+
+/// A directory by its path without links, and whether it is only read.
+type Place = (PathBuf, bool);
+
+/// A store that is open, or about to be, and its directory.
+#[derive(Debug)]
+struct Opened {
+    /// Open for as long as this is kept, so no other directory gets its inode.
+    directory: Arc<OwnedFd>,
+    store: OnceCell<FileStore>,
 }
 
 #[async_trait]
 impl OpenFiles for WorkspaceFiles {
-    /// Whether the directory is still below the root is looked at each time: who works in the
-    /// workspace can put a link in its place.
+    /// The directory is looked for each time, and made where it is missing: who works in the workspace
+    /// can take it away, or put a link in its place.
     async fn open(
         &self,
         workspace: &Workspace,
@@ -36,66 +55,133 @@ impl OpenFiles for WorkspaceFiles {
         let found = tokio::task::spawn_blocking(find)
             .await
             .map_err(|_| StoreError::Unexpected("a thread of the program ended".to_owned()))?;
-        let Some(path) = found? else {
+        let Some(found) = found? else {
             // Nobody has written yet, and nothing may be made: there are no notes.
             return Ok(Arc::new(InMemoryStore::default()));
         };
-        let cell = self.cell(path.clone(), read_only);
-        let mut options = FileOptions::new(path);
+        let path = found.path.clone();
+        let opened = self.opened(found, read_only)?;
+        let mut options = FileOptions::of_directory(Arc::clone(&opened.directory), path);
         options.read_only = read_only;
         let open = || FileStore::open(options);
-        Ok(Arc::new(cell.get_or_try_init(open).await?.clone()))
+        Ok(Arc::new(opened.store.get_or_try_init(open).await?.clone()))
     }
 }
 
 impl WorkspaceFiles {
-    fn cell(&self, path: PathBuf, read_only: bool) -> Opened {
-        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(opened.entry((path, read_only)).or_default())
+    /// What was opened at this place before, unless another directory is there by now.
+    fn opened(&self, found: Found, read_only: bool) -> Result<Arc<Opened>, StoreError> {
+        let id = id(&found.directory)?;
+        let place = (found.path, read_only);
+        let mut all = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = all.get(&place)
+            && self::id(&before.directory)? == id
+        {
+            return Ok(Arc::clone(before));
+        }
+        let opened = Arc::new(Opened {
+            directory: Arc::new(found.directory),
+            store: OnceCell::new(),
+        });
+        all.insert(place, Arc::clone(&opened));
+        Ok(opened)
     }
 }
 
-/// Where the directory is, without links. What is missing of it is made but for its last part, which
-/// the store makes itself; `None` where it is missing and nothing may be made.
-fn find(root: &Path, directory: &str, read_only: bool) -> Result<Option<PathBuf>, StoreError> {
-    let root = root.canonicalize().map_err(|error| match error.kind() {
+/// Tells a directory from all others that exist.
+fn id(directory: &OwnedFd) -> Result<(i128, i128), StoreError> {
+    let stat = fstat(directory).map_err(fault)?;
+    // Their types differ by platform.
+    Ok((stat.st_dev.into(), stat.st_ino.into()))
+}
+
+/// A directory, open, and its path without links.
+struct Found {
+    path: PathBuf,
+    directory: OwnedFd,
+}
+
+/// Where the directory is. What is missing of it is made; `None` where it is missing and nothing may
+/// be made. Each segment is opened from the one before it, so that no link that somebody puts there
+/// meanwhile is followed.
+fn find(root: &Path, directory: &str, read_only: bool) -> Result<Option<Found>, StoreError> {
+    let root = at_root(root)?;
+    let mut at = Found {
+        path: root.path.clone(),
+        directory: root.directory.try_clone().map_err(|e| of_kind(e.kind()))?,
+    };
+    for segment in directory.split('/').filter(|segment| !segment.is_empty()) {
+        let next = match openat(&at.directory, segment, DIRECTORY, Mode::empty()) {
+            Err(Errno::NOENT) if read_only => return Ok(None),
+            Err(Errno::NOENT) => made(&at.directory, segment),
+            next => next,
+        };
+        match next {
+            Ok(next) => {
+                at.directory = next;
+                at.path.push(segment);
+            }
+            Err(Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => {
+                at = linked(&root, &at.path.join(segment))?;
+            }
+            Err(errno) => return Err(fault(errno)),
+        }
+    }
+    Ok(Some(at))
+}
+
+/// The root may be reached over links: who configured it chose them.
+fn at_root(root: &Path) -> Result<Found, StoreError> {
+    let path = root.canonicalize().map_err(|error| match error.kind() {
         ErrorKind::NotFound => StoreError::Unavailable(
             "the root of its workspace isn't there; make it, or mount what it is on".to_owned(),
         ),
-        kind => fault(kind),
+        kind => of_kind(kind),
     })?;
-    let mut path = root.clone();
-    let mut segments = directory
-        .split('/')
-        .filter(|segment| !segment.is_empty())
-        .peekable();
-    while let Some(segment) = segments.next() {
-        path.push(segment);
-        match path.canonicalize() {
-            Ok(found) if found.starts_with(&root) => path = found,
-            Ok(_) => {
-                return Err(StoreError::Unusable(
-                    "a link leads its directory out of the workspace".to_owned(),
-                ));
-            }
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(fault(error.kind())),
-            Err(_) if read_only => return Ok(None),
-            Err(_) if segments.peek().is_some() => make(&path)?,
-            Err(_) => {}
-        }
-    }
-    Ok(Some(path))
+    let directory = open(&path, DIRECTORY, Mode::empty()).map_err(fault)?;
+    Ok(Found { path, directory })
 }
 
 /// Makes a directory; another may be faster.
-fn make(path: &Path) -> Result<(), StoreError> {
-    match std::fs::create_dir(path) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(fault(error.kind())),
-        _ => Ok(()),
+fn made(at: &OwnedFd, segment: &str) -> Result<OwnedFd, Errno> {
+    match mkdirat(at, segment, Mode::RWXU) {
+        Ok(()) | Err(Errno::EXIST) => openat(at, segment, DIRECTORY, Mode::empty()),
+        Err(errno) => Err(errno),
     }
 }
 
-fn fault(kind: ErrorKind) -> StoreError {
+/// What a link leads to, opened from the root on, or the fault of what is no directory.
+fn linked(root: &Found, link: &Path) -> Result<Found, StoreError> {
+    let path = link.canonicalize().map_err(|error| match error.kind() {
+        ErrorKind::NotFound => {
+            StoreError::Unusable("a link on the path of its directory leads nowhere".to_owned())
+        }
+        kind => of_kind(kind),
+    })?;
+    let inside = path.strip_prefix(&root.path).map_err(|_| {
+        StoreError::Unusable("a link leads its directory out of the workspace".to_owned())
+    })?;
+    let mut at = openat(&root.directory, ".", DIRECTORY, Mode::empty()).map_err(fault)?;
+    for segment in inside {
+        at = openat(&at, segment, DIRECTORY, Mode::empty()).map_err(|errno| match errno {
+            // Just now there was none.
+            Errno::NOENT | Errno::LOOP | Errno::MLINK => StoreError::Unavailable(
+                "somebody is changing the links on the path of its directory".to_owned(),
+            ),
+            errno => fault(errno),
+        })?;
+    }
+    Ok(Found {
+        path,
+        directory: at,
+    })
+}
+
+fn fault(errno: Errno) -> StoreError {
+    of_kind(std::io::Error::from(errno).kind())
+}
+
+fn of_kind(kind: ErrorKind) -> StoreError {
     match kind {
         ErrorKind::PermissionDenied => StoreError::Denied(Denial::Permission),
         ErrorKind::ReadOnlyFilesystem => StoreError::Denied(Denial::ReadOnlyFileSystem),
@@ -193,6 +279,67 @@ mod tests {
         );
         let made = std::fs::read_dir(outside.path()).expect("it").count();
         assert_eq!(made, 0);
+    }
+
+    #[tokio::test]
+    async fn a_directory_that_was_taken_away_is_made_again() {
+        let root = tempfile::tempdir().expect("a directory");
+        let workspace = workspace(root.path());
+        let files = WorkspaceFiles::default();
+        for directory in ["notes", "kept/notes"] {
+            for _ in 0..2 {
+                let store = files.open(&workspace, directory).await.expect("a store");
+                write(store.as_ref(), "x").await;
+                let made = root.path().join(directory);
+                assert!(made.join("acme/main/MEMORY.md").is_file());
+                std::fs::remove_dir_all(made).expect("it was made");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_store_that_is_open_touches_nothing_that_a_link_in_its_place_leads_to() {
+        let root = tempfile::tempdir().expect("a directory");
+        let outside = tempfile::tempdir().expect("a directory");
+        let files = WorkspaceFiles::default();
+        let store = files.open(&workspace(root.path()), "notes").await;
+        let store = store.expect("a store");
+
+        // After the look at the path, and before the files are touched.
+        std::fs::rename(root.path().join("notes"), root.path().join("away")).expect("rename");
+        std::os::unix::fs::symlink(outside.path(), root.path().join("notes")).expect("a link");
+        let scope = Scope::parse("acme/main").expect("a scope");
+        let request = WriteRequest::new("x", &Expected::Any);
+        let refused = store.write(&scope, &NoteName::main(), &request, None).await;
+
+        assert!(refused.is_err(), "{refused:?}");
+        let made = std::fs::read_dir(outside.path()).expect("it").count();
+        assert_eq!(made, 0);
+    }
+
+    #[tokio::test]
+    async fn a_link_inside_the_workspace_is_another_name_for_its_directory() {
+        let root = tempfile::tempdir().expect("a directory");
+        let root = root.path();
+        std::fs::create_dir_all(root.join("a/b")).expect("directories");
+        std::os::unix::fs::symlink("a/b", root.join("c")).expect("a link");
+        std::os::unix::fs::symlink("nowhere", root.join("d")).expect("a link");
+        std::fs::write(root.join("e"), "").expect("a file");
+        let files = WorkspaceFiles::default();
+        let store = files.open(&workspace(root), "c/notes").await;
+        write(store.expect("a store").as_ref(), "x").await;
+        assert!(root.join("a/b/notes/acme/main/MEMORY.md").is_file());
+        for (directory, told) in [
+            ("d/notes", "leads nowhere"),
+            ("e/notes", "a file has the name"),
+        ] {
+            let refused = files.open(&workspace(root), directory).await;
+            let Err(StoreError::Unusable(reason)) = refused else {
+                panic!("{refused:?}");
+            };
+            assert!(reason.contains(told), "{reason}");
+        }
+        assert!(!root.join("nowhere").exists());
     }
 
     #[tokio::test]
