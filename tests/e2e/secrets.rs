@@ -23,12 +23,29 @@ const SECRETS: [&str; 5] = [
     "SECRET-query",
 ];
 
+/// Planted as the name of a workspace.
+const WORKSPACE: &str = "SECRET-workspace";
+
 /// Planted as the key of a model's endpoint, of scope hashes and of a collector.
 const KEYS: [&str; 3] = [
     "SECRET-model-key",
     "SECRET-key-of-scope-hashes",
     "SECRET-collector-key",
 ];
+
+/// A store of files in a workspace that is named for a customer, as its root is; and a resolver that
+/// records more than can be kept, which is known only when it is asked.
+fn further_config(bed: &Bed) -> String {
+    let root = bed.path("SECRET-root");
+    std::fs::create_dir_all(&root).expect("make the root");
+    let long = "{note}".repeat(500);
+    format!(
+        "[workspaces.{WORKSPACE}]\nroot = '{}'\n\
+         [stores.notes]\nkind = 'file'\ndirectory = 'SECRET-directory'\n\
+         [metadata.long]\nSECRET-key = '{long}'\n",
+        root.display()
+    )
+}
 
 /// The database's URL with a password, which a server that trusts its host doesn't look at.
 fn with_password(database_url: &str) -> String {
@@ -77,8 +94,9 @@ async fn talkative_worker(
 ) -> Worker {
     let [model_key, hash_key, collector_key] = KEYS;
     let models = format!(
-        "[models.live]\nkind = 'openai'\nmodel = 'm'\nbase_url = '{}'",
-        model.url()
+        "[models.live]\nkind = 'openai'\nmodel = 'm'\nbase_url = '{}'\n{}",
+        model.url(),
+        further_config(bed)
     );
     let options = WorkerOptions {
         script: Some(bed.script(&turns())),
@@ -99,7 +117,8 @@ async fn talkative_worker(
     Worker::start(bed, options).await
 }
 
-/// Calls that fail in other ways than a conversation's: two conflicts, and a store that is away.
+/// Calls that fail in other ways than a conversation's: conflicts, workspaces, metadata, and a store
+/// that is away.
 async fn failing_calls(bed: &Bed, agent: &Agent, proxy: &Proxy) -> Vec<Box<Failure>> {
     let [tenant, note, content, words, _] = SECRETS;
     let write = |content: &str, further: Value| {
@@ -112,8 +131,20 @@ async fn failing_calls(bed: &Bed, agent: &Agent, proxy: &Proxy) -> Vec<Box<Failu
     let operation = json!({"operation": {"id": "op"}});
     let first = write(content, operation.clone());
     bed.call("write_memory", &first).await.result();
+    let in_files = |mut fields: Value| {
+        fields["store"] = json!("notes");
+        write(words, fields)
+    };
+    let first_in_files = json!({"operation": {"id": "op"}, "workspace": WORKSPACE});
+    let written = bed.call("write_memory", &in_files(first_in_files)).await;
+    written.result();
     let mut failures = Vec::new();
     for failing in [
+        in_files(json!({})),
+        in_files(json!({"workspace": "SECRET-other"})),
+        in_files(json!({"workspace": WORKSPACE, "expected_version": content})),
+        in_files(json!({"workspace": WORKSPACE, "operation": {"id": "op"}, "file": "other"})),
+        write(words, json!({"write_metadata": {"resolver": "long"}})),
         write(words, operation),
         write(words, json!({"expected_version": content})),
         write(words, json!({"max_memory_size": content})),
@@ -168,6 +199,12 @@ async fn content_names_namespaces_and_keys_stand_in_payloads_alone() {
     // An endpoint that repeats what it was sent.
     let repeated = json!({"error": {"message": format!("{content} {}", KEYS[0])}});
     model.then(ResponseTemplate::new(401).set_body_json(repeated));
+    let mut in_workspace = input.clone();
+    in_workspace.workspace = Some(WORKSPACE.to_owned());
+    in_workspace.memories[0].store = "notes".to_owned();
+    in_workspace.memories[0].write_metadata = None;
+    let in_files = bed.start(in_workspace).await;
+    say(&in_files, words).await.expect("a reply");
     input.model = "live".to_owned();
     let refused = bed.start(input).await;
     failures.push(say(&refused, words).await.expect_err("a failure"));
@@ -175,13 +212,13 @@ async fn content_names_namespaces_and_keys_stand_in_payloads_alone() {
     failures.extend(failing_calls(&bed, &agent, &proxy).await);
 
     let mut told = Vec::new();
-    for agent in [&agent, &refused] {
+    for agent in [&agent, &in_files, &refused] {
         let history = history(agent).await;
         assert!(holds(&history, words), "the run has to do with the secrets");
         assert_eq!(payloads_beside_results(&history), Vec::<Value>::new());
         told.push(outside_payloads(&history));
     }
-    assert_eq!(failures.len(), 11, "{failures:#?}");
+    assert_eq!(failures.len(), 16, "{failures:#?}");
     for failure in &failures {
         told.push(String::from_utf8_lossy(&failure.encode_to_vec()).into_owned());
     }
@@ -218,6 +255,7 @@ async fn check_spans(collector: &Collector) {
         "OperationConflict",
         "VersionConflict",
         "Unavailable",
+        "MetadataRefused",
     ] {
         assert!(errors.contains(error), "`{error}` is not in {errors:?}");
     }
