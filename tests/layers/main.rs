@@ -1,5 +1,5 @@
 //! The layers, enforced: which crate may name which, what a crate may reach, and that each keeps to
-//! the sizes that the whole workspace keeps to.
+//! the sizes that the whole workspace keeps to. [`features`] holds the table of features to the tests.
 //!
 //! ```text
 //! workflows ──► contract ──► domain ◄── store ◄── recall      domain ◄── models ◄── recall
@@ -8,6 +8,8 @@
 //!                              ▲
 //!                   worker ────┘   (also names workflows, and the constructors of stores and models)
 //! ```
+
+mod features;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
