@@ -11,7 +11,8 @@ use temporalio_workflow::{
 };
 
 use crate::support::{
-    Bed, Generation, Hosted, Way, Worker, WorkerOptions, activities, history, run, say, supervised,
+    Bed, Generation, Hosted, Way, Worker, WorkerOptions, activities, eventually, history, run, say,
+    supervised,
 };
 
 /// Lines that [`ManyWrites`] writes: so many at once, and so many times.
@@ -195,6 +196,19 @@ fn resident_mb(worker: &Worker) -> u64 {
     kibibytes.expect("a figure") * 1_024 / 1_000_000
 }
 
+/// Resident size of a worker that has begun and does nothing, once it doesn't grow any more.
+async fn at_rest_mb(worker: &Worker) -> u64 {
+    let seen = Cell::new((0, 0));
+    eventually("a worker's memory is at rest", || async {
+        let now = resident_mb(worker);
+        let (before, times) = seen.get();
+        let times = if now == before { times + 1 } else { 0 };
+        seen.set((now, times));
+        (times >= 50).then_some(now)
+    })
+    .await
+}
+
 #[tokio::test]
 async fn a_worker_whose_memory_grows_above_the_limit_ends_and_the_next_one_goes_on() {
     let bed = Bed::new().await;
@@ -208,16 +222,16 @@ async fn a_worker_whose_memory_grows_above_the_limit_ends_and_the_next_one_goes_
         let input = json!({"scope": {"namespace": tenant}, "content": content});
         bed.call("write_memory", &input).await.result();
     };
-    // A limit between what an idle worker has and a busy one.
+    // A limit between what an idle worker has, once it is at rest, and a busy one.
     let plain = Worker::start(&bed, memory(vec![])).await;
-    let idle = resident_mb(&plain);
-    for n in 0..20 {
+    let idle = at_rest_mb(&plain).await;
+    for n in 0..40 {
         write(format!("before{n}")).await;
     }
     let busy = resident_mb(&plain);
     drop(plain);
     assert!(busy >= idle + 2, "{busy} MB when busy, {idle} MB when idle");
-    let limit = idle + (busy - idle) / 2;
+    let limit = busy - 1;
 
     let started = Cell::new(0_usize);
     let worker = || {
