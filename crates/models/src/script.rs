@@ -2,7 +2,7 @@
 
 use std::{io, path::Path};
 
-use notekeeper_domain::{ToolCall, nearest, with_nearest};
+use notekeeper_domain::{ToolCall, with_nearest};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -219,10 +219,11 @@ fn check_text(at: &str, text: &str) -> Result<(), Fault> {
     let Some((name, _)) = placeholders.find(|(_, placeholder)| placeholder.is_none()) else {
         return Ok(());
     };
-    let known = Placeholder::ALL.map(Placeholder::name);
-    let meant = nearest(name, known).map(|key| format!("; did you mean `{key}`?"));
-    let meant = meant.unwrap_or_default();
-    Err(fault(at, format!("unknown placeholder `{name}`{meant}")))
+    let known = Placeholder::ALL.map(Placeholder::name).join(", ");
+    Err(fault(
+        at,
+        format!("unknown placeholder `{name}`; known: {known}"),
+    ))
 }
 
 /// What is wrong, and where.
