@@ -53,8 +53,11 @@ async fn markdown_names<S: NoteStore + ?Sized>(
 ) -> Result<(Vec<String>, bool), StoreError> {
     // The main note may be among them.
     let mut asked = names_max.saturating_add(2);
+    let mut listed_before = None;
     loop {
         let listed = store.names(scope, asked).await?;
+        // A store that says that there are more and has none to give is not asked for ever.
+        let stuck = listed_before.replace(listed.names.len()) == Some(listed.names.len());
         let mut names: Vec<String> = listed
             .names
             .iter()
@@ -62,9 +65,9 @@ async fn markdown_names<S: NoteStore + ?Sized>(
             .map(|name| name.as_str().to_owned())
             .collect();
         let more = names.len() > names_max;
-        if more || !listed.more {
+        if more || !listed.more || stuck {
             names.truncate(names_max);
-            return Ok((names, more));
+            return Ok((names, more || listed.more));
         }
         // Other files took the room: they are not to hide the notes behind them.
         asked = asked.saturating_mul(2);

@@ -10,6 +10,7 @@ mod database;
 mod database_file;
 mod differential;
 mod faults;
+mod faulty_stores;
 mod file_crashes;
 mod file_edits;
 mod file_journals;
