@@ -52,7 +52,8 @@ pub enum MemoryBlock {
         text: String,
     },
     /// Nothing: this memory has nothing to show now. What earlier requests left of it in the
-    /// conversation is taken out all the same.
+    /// conversation is taken out all the same. It is for callers whose conversations may hold
+    /// blocks; `AgentWorkflow` keeps none.
     Absent {
         /// Whose memory it is.
         scope: ScopeRef,
