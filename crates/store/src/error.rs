@@ -81,6 +81,9 @@ pub enum OddNote {
     /// Not UTF-8, or with U+0000 in it.
     #[error("it is no text in UTF-8 without NUL characters")]
     NoText,
+    /// Larger than any note may be.
+    #[error("it is larger than any note may be")]
+    TooLarge,
     /// The file system takes the name for another's that differs by its case alone.
     #[error("its name differs from another's in upper and lower case alone, which is one here")]
     OtherCase,

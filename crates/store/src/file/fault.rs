@@ -10,6 +10,8 @@ use crate::{Denial, OddNote, OddScope, StoreError};
 pub(super) enum Fault {
     /// The journal can't be read as one.
     Corrupt,
+    /// A statement doesn't fit the journal, or SQLite has no better word for what went wrong.
+    Misfit,
     /// Something is about to be done to the note, or was when its process died. Who has the lock
     /// sees the end of it.
     InProgress,
@@ -30,6 +32,9 @@ impl Fault {
     pub(super) fn settled(self) -> StoreError {
         match self {
             Self::Corrupt => StoreError::Unexpected("the store's journal can't be read".to_owned()),
+            Self::Misfit => {
+                StoreError::Unexpected("SQLite reported an error, result code 1".to_owned())
+            }
             Self::InProgress => {
                 StoreError::Unavailable("the note is being changed by another process".to_owned())
             }
@@ -120,8 +125,9 @@ impl From<sqlx::Error> for Fault {
 /// By SQLite's result code; its lowest byte says the kind.
 fn of_code(code: i32) -> Fault {
     match code & 0xff {
-        // A statement that doesn't fit the schema, damage, no database at all.
-        1 | 11 | 26 => Fault::Corrupt,
+        1 => Fault::Misfit,
+        // Damage, no database at all.
+        11 | 26 => Fault::Corrupt,
         // Busy, locked, and a race that could not be settled.
         5 | 6 | 15 => Fault::unavailable("the store's journal stays locked by another program"),
         8 => Denial::ReadOnlyFileSystem.into(),

@@ -7,7 +7,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, FileType, Mode, OFlags, openat, renameat, statat},
+    fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, renameat, statat},
     io::Errno,
 };
 use sqlx::{
@@ -21,6 +21,7 @@ use super::{
     names::JOURNAL,
     place::sync_directory,
     root::{FileId, Lock, Root},
+    warnings::Warnings,
 };
 use crate::StoreError;
 
@@ -65,6 +66,7 @@ pub(super) struct Opening<'o> {
     pub(super) folds_case: Option<bool>,
     /// Whether something was wrong with it already.
     pub(super) suspect: bool,
+    pub(super) warnings: &'o Warnings,
 }
 
 impl Journal {
@@ -96,6 +98,10 @@ impl Journal {
         root: &Root,
         opening: Opening<'_>,
     ) -> Result<Option<Self>, Fault> {
+        if !are_files(&root.directory)? {
+            opening.warnings.of_journal();
+            return Ok(None);
+        }
         let Some(file) = FileId::of(&root.directory, JOURNAL)? else {
             return Ok(None);
         };
@@ -112,7 +118,7 @@ impl Journal {
             Err(fault @ Fault::Lasting(StoreError::TooNew { .. })) => Err(fault),
             Ok(Found::Empty) | Err(_) => {
                 journal.close().await;
-                tracing::warn!("the journal of a read-only file store can't be read");
+                opening.warnings.of_journal();
                 Ok(None)
             }
         }
@@ -165,9 +171,22 @@ impl Journal {
             (APPLICATION_ID, 1..) if version == SCHEMA_VERSION => {}
             _ => return Err(Fault::Corrupt),
         }
-        sqlx::query(CHECK_JOURNAL)
-            .fetch_all(&mut *connection)
-            .await?;
+        // Whoever can write here can put more than tables in it, such as a view without an end.
+        let others: i64 = sqlx::query_scalar(
+            "select count(*) from sqlite_schema \
+             where type not in ('table', 'index') or sql like 'create virtual%'",
+        )
+        .fetch_one(&mut *connection)
+        .await?;
+        if others > 0 {
+            return Err(Fault::Corrupt);
+        }
+        let checked = sqlx::query(CHECK_JOURNAL).fetch_all(&mut *connection);
+        checked.await.map_err(|error| match error.into() {
+            // Here it says one thing: that the schema is another.
+            Fault::Misfit => Fault::Corrupt,
+            fault => fault,
+        })?;
         if suspect || bytes(&mut connection).await? <= CHECKED_BYTES_MAX {
             let sound: String = sqlx::query_scalar("pragma quick_check(1)")
                 .fetch_one(&mut *connection)
@@ -224,6 +243,8 @@ fn connect_options(opening: Opening<'_>) -> SqliteConnectOptions {
         // What was answered is on the disk, as with the SQLite store.
         .synchronous(SqliteSynchronous::Full)
         .pragma("fullfsync", "on")
+        // Nothing that the file itself brings along is carried out.
+        .pragma("trusted_schema", "off")
         // Writers come one at a time; who reads keeps them up for moments only.
         .busy_timeout(opening.busy_timeout)
         .thread_name(|id| format!("notekeeper-file-{id}"))
@@ -238,26 +259,41 @@ fn pool(opening: Opening<'_>) -> SqlitePoolOptions {
         .idle_timeout(None)
 }
 
-/// Makes an empty file for this user alone where there is none. What has the name and is no file is
-/// no journal: SQLite would follow a link out of the root.
-fn make_where_missing(root: &OwnedFd) -> Result<FileId, Fault> {
-    let mut companions = false;
+/// Whether the journal and what SQLite keeps beside it are files, where they are there. What has
+/// their names and is none is no journal: SQLite would follow a link out of the root, and wait for
+/// the other end of a pipe.
+fn are_files(root: &OwnedFd) -> Result<bool, Fault> {
     for end in ["", COMPANIONS[0], COMPANIONS[1], COMPANIONS[2]] {
-        match statat(root, format!("{JOURNAL}{end}"), AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile => {
-                return Err(Fault::Corrupt);
-            }
-            Ok(stat) => companions |= !end.is_empty() && stat.st_size > 0,
-            Err(Errno::NOENT) => {}
-            Err(errno) => return Err(errno.into()),
+        let found = stat_of(root, end)?;
+        let kind = found.map(|stat| FileType::from_raw_mode(stat.st_mode));
+        if kind.is_some_and(|kind| kind != FileType::RegularFile) {
+            return Ok(false);
         }
+    }
+    Ok(true)
+}
+
+fn stat_of(root: &OwnedFd, end: &str) -> Result<Option<rustix::fs::Stat>, Fault> {
+    match statat(root, format!("{JOURNAL}{end}"), AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some(stat)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Makes an empty file for this user alone where there is none.
+fn make_where_missing(root: &OwnedFd) -> Result<FileId, Fault> {
+    if !are_files(root)? {
+        return Err(Fault::Corrupt);
     }
     if let Some(file) = FileId::of(root, JOURNAL)? {
         return Ok(file);
     }
-    if companions {
-        // They would be taken for the new file's own.
-        return Err(Fault::Corrupt);
+    for end in COMPANIONS {
+        if stat_of(root, end)?.is_some_and(|stat| stat.st_size > 0) {
+            // They would be taken for the new file's own.
+            return Err(Fault::Corrupt);
+        }
     }
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     drop(openat(root, JOURNAL, flags, Mode::RUSR | Mode::WUSR)?);
@@ -265,8 +301,9 @@ fn make_where_missing(root: &OwnedFd) -> Result<FileId, Fault> {
     FileId::of(root, JOURNAL)?.ok_or(Fault::Corrupt)
 }
 
-/// Renames the journal and what belongs to it, the file itself last: where this is interrupted, the
-/// next to come finds it as it was.
+/// Renames the journal and what belongs to it, the file itself first: it never stands there without
+/// what SQLite would have to undo in it. Where this is interrupted, the next to come finds what is
+/// left over, and sets that aside too.
 fn set_aside(root: &OwnedFd) -> Result<(), Fault> {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -276,7 +313,7 @@ fn set_aside(root: &OwnedFd) -> Result<(), Fault> {
         now.as_secs(),
         rand::random::<u32>()
     );
-    for end in [COMPANIONS[0], COMPANIONS[1], COMPANIONS[2], ""] {
+    for end in ["", COMPANIONS[0], COMPANIONS[1], COMPANIONS[2]] {
         match renameat(
             root,
             format!("{JOURNAL}{end}"),
@@ -297,6 +334,35 @@ fn folds_case(root: &OwnedFd, opening: Opening<'_>) -> Result<bool, Fault> {
     }
     let other = FileId::of(root, &JOURNAL.to_ascii_uppercase())?;
     Ok(other.is_some() && other == FileId::of(root, JOURNAL)?)
+}
+
+/// Whether a file system that may not be written to may take `a` and `A` for one name: any entry
+/// with a letter can be asked for under another spelling. Where there is none, nobody knows.
+pub(super) fn may_fold_case(root: &OwnedFd) -> Result<bool, Fault> {
+    for entry in Dir::read_from(root)? {
+        let entry = entry?;
+        let Some(name) = entry.file_name().to_str().ok() else {
+            continue;
+        };
+        let other = flipped(name);
+        if other == name {
+            continue;
+        }
+        let Some(id) = FileId::of(root, name)? else {
+            continue;
+        };
+        return Ok(FileId::of(root, &other)? == Some(id));
+    }
+    Ok(true)
+}
+
+/// The name with upper for lower and lower for upper case.
+fn flipped(name: &str) -> String {
+    let flip = |letter: char| match letter.is_ascii_lowercase() {
+        true => letter.to_ascii_uppercase(),
+        false => letter.to_ascii_lowercase(),
+    };
+    name.chars().map(flip).collect()
 }
 
 /// The path of a root, from the file system's own.

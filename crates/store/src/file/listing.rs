@@ -19,7 +19,7 @@ use super::{
     text::{self, seconds},
     time::utc,
 };
-use crate::{ListedNote, Listing, Names, NotebookBounds, StoreError};
+use crate::{Denial, ListedNote, Listing, Names, NotebookBounds, StoreError};
 
 /// The first names of a scope that `wanted` lets through.
 pub(super) fn names(
@@ -28,8 +28,20 @@ pub(super) fn names(
     names_max: usize,
     wanted: impl Fn(&NoteName) -> bool,
 ) -> Result<Names, Fault> {
+    let (names, skipped) = look(work, scope, names_max, wanted)?;
+    work.warnings().of_skipped(skipped);
+    Ok(names)
+}
+
+/// The first names, and how many entries of the directory are no notes.
+fn look(
+    work: &Work<'_>,
+    scope: &Scope,
+    names_max: usize,
+    wanted: impl Fn(&NoteName) -> bool,
+) -> Result<(Names, usize), Fault> {
     let Some(directory) = work.walk().scope(scope)? else {
-        return Ok(Names::default());
+        return Ok((Names::default(), 0));
     };
     // The smallest so far; the greatest of them is the next to go.
     let mut first: BinaryHeap<NoteName> = BinaryHeap::new();
@@ -42,7 +54,7 @@ pub(super) fn names(
         };
         match kind(work, scope, &directory, name, entry.file_type())? {
             Kind::Note => {}
-            Kind::Scope => continue,
+            Kind::PassedOver => continue,
             Kind::Odd => {
                 skipped += 1;
                 continue;
@@ -61,21 +73,11 @@ pub(super) fn names(
             more = true;
         }
     }
-    told(skipped);
-    Ok(Names {
+    let names = Names {
         names: first.into_sorted_vec(),
         more,
-    })
-}
-
-fn told(skipped: usize) {
-    if skipped > 0 {
-        tracing::warn!(
-            skipped,
-            "a file store holds what is no note: names that no operation accepts, files that are no \
-             text, or what is no file"
-        );
-    }
+    };
+    Ok((names, skipped))
 }
 
 fn is_own(name: &str) -> bool {
@@ -85,8 +87,8 @@ fn is_own(name: &str) -> bool {
 /// What has a name in the directory of a scope.
 enum Kind {
     Note,
-    /// A directory, or a link to one.
-    Scope,
+    /// A directory, a link to one or to nowhere, or what is gone since it was listed.
+    PassedOver,
     Odd,
 }
 
@@ -103,11 +105,11 @@ fn kind(
     };
     Ok(match found {
         Some(FileType::RegularFile) => Kind::Note,
-        Some(FileType::Directory) => Kind::Scope,
+        Some(FileType::Directory) => Kind::PassedOver,
         Some(FileType::Symlink) => linked(work, scope, directory, name)?,
         Some(_) => Kind::Odd,
         // Gone since it was listed.
-        None => Kind::Scope,
+        None => Kind::PassedOver,
     })
 }
 
@@ -124,6 +126,7 @@ fn linked(work: &Work<'_>, scope: &Scope, directory: &OwnedFd, name: &str) -> Re
             AtFlags::SYMLINK_NOFOLLOW,
         ))?,
         Ok(None) => None,
+        Err(Fault::Lasting(StoreError::Denied(Denial::Permission))) => return Ok(Kind::Odd),
         Err(Fault::Lasting(StoreError::OddNote(_))) => {
             kind_of(statat(directory, name, AtFlags::empty())).unwrap_or_default()
         }
@@ -131,7 +134,7 @@ fn linked(work: &Work<'_>, scope: &Scope, directory: &OwnedFd, name: &str) -> Re
     };
     Ok(match found {
         Some(FileType::RegularFile) => Kind::Note,
-        Some(FileType::Directory) | None => Kind::Scope,
+        Some(FileType::Directory) | None => Kind::PassedOver,
         Some(_) => Kind::Odd,
     })
 }
@@ -144,21 +147,36 @@ fn kind_of(stat: Result<rustix::fs::Stat, Errno>) -> Result<Option<FileType>, Fa
     }
 }
 
+/// Whether it is the note that this user may not read, and not the journal.
+fn is_barred(work: &Work<'_>, scope: &Scope, name: &NoteName) -> bool {
+    let place = work.walk().note(scope, name, Missing::Leave);
+    let opened = place.and_then(|place| place.map_or(Ok(None), |place| text::stamp(&place)));
+    matches!(
+        opened,
+        Err(Fault::Lasting(StoreError::Denied(Denial::Permission)))
+    )
+}
+
 /// Something else than a note doesn't keep the others from being seen.
-fn unless_odd<T>(found: Result<Option<T>, Fault>) -> Result<Option<T>, Fault> {
+fn unless_odd<T>(work: &Work<'_>, found: Result<Option<T>, Fault>) -> Result<Option<T>, Fault> {
     match found {
         Err(Fault::Lasting(StoreError::OddNote(_))) => Ok(None),
+        // Another program keeps writing to it: this store's own changes are kept away by now.
+        Err(Fault::InProgress) if work.is_alone() => Ok(None),
         found => found,
     }
 }
 
 /// The first notes of a scope, without their text.
 pub(super) fn list(work: &Work<'_>, scope: &Scope, notes_max: usize) -> Result<Listing, Fault> {
-    let Names { names, more } = names(work, scope, notes_max, |_| true)?;
+    let (Names { names, more }, mut skipped) = look(work, scope, notes_max, |_| true)?;
     let mut notes = Vec::with_capacity(names.len());
-    let mut skipped = 0;
     for name in names {
-        match unless_odd(read(work, scope, &name, 0))? {
+        let seen = match read(work, scope, &name, 0) {
+            Err(Fault::Lasting(StoreError::Denied(_))) if is_barred(work, scope, &name) => None,
+            seen => unless_odd(work, seen)?,
+        };
+        match seen {
             Some(seen) => notes.push(ListedNote {
                 name,
                 version: seen.part.version,
@@ -169,7 +187,7 @@ pub(super) fn list(work: &Work<'_>, scope: &Scope, notes_max: usize) -> Result<L
             None => skipped += 1,
         }
     }
-    told(skipped);
+    work.warnings().of_skipped(skipped);
     Ok(Listing { notes, more })
 }
 
@@ -203,21 +221,27 @@ pub(super) fn search(
     query: &SearchQuery,
     limits: &SearchLimits,
 ) -> Result<SearchAnswer, Fault> {
-    let Names { names, more } = names(work, scope, limits.files_max, |_| true)?;
+    let (Names { names, more }, mut skipped) = look(work, scope, limits.files_max, |_| true)?;
     let mut scan = Scan::new(query, *limits);
-    let (mut scanned, mut incomplete, mut skipped) = (0, more, 0);
+    let (mut scanned, mut incomplete) = (0, more);
     for name in names {
         let place = match work.walk().note(scope, &name, Missing::Leave) {
             Ok(Some(place)) => place,
             Ok(None) => continue,
-            Err(Fault::Lasting(StoreError::OddNote(_))) => {
+            Err(Fault::Lasting(
+                StoreError::OddNote(_) | StoreError::Denied(Denial::Permission),
+            )) => {
                 skipped += 1;
                 continue;
             }
             Err(fault) => return Err(fault),
         };
         scanned += 1;
-        match unless_odd(text::read_head(&place, limits.note_chars_max))? {
+        let head = match text::read_head(&place, limits.note_chars_max) {
+            Err(Fault::Lasting(StoreError::Denied(Denial::Permission))) => None,
+            head => unless_odd(work, head)?,
+        };
+        match head {
             Some((text, truncated)) => {
                 incomplete |= truncated;
                 scan.add(name.as_str(), &text);
@@ -225,6 +249,6 @@ pub(super) fn search(
             None => skipped += 1,
         }
     }
-    told(skipped);
+    work.warnings().of_skipped(skipped);
     Ok(scan.finish(scanned, incomplete))
 }

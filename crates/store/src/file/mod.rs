@@ -24,6 +24,7 @@ mod snapshots;
 mod store;
 mod text;
 mod time;
+mod warnings;
 
 #[cfg(test)]
 mod tests;

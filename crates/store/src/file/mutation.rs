@@ -26,6 +26,10 @@ use crate::{
 /// Most looks at a note that other programs keep changing.
 const LOOKS_MAX: usize = 16;
 
+/// Why nothing is changed beside what can't be seen to the end.
+const UNSETTLED: &str = "what a process began in the note's directory can't be seen to the end now; \
+                         give this user the right to read the files there";
+
 /// A mutation, with all that it needs: it is carried out elsewhere.
 #[derive(Debug)]
 pub(super) struct Mutation {
@@ -88,7 +92,11 @@ impl Mutation {
         let (Some(operation), Some(journal)) = (&self.operation, work.readable_journal()) else {
             return Ok(None);
         };
-        Ok(work.wait(journal.receipt(&self.scope, operation))?.receipt)
+        let looked = work.wait(journal.receipt(&self.scope, operation))?;
+        if looked.receipt.is_none() && looked.in_progress && work.is_alone() {
+            return Err(Fault::unavailable(UNSETTLED));
+        }
+        Ok(looked.receipt)
     }
 
     /// `None` where another program changed the note in the meantime.
@@ -130,7 +138,7 @@ impl Mutation {
     fn look(&self, work: &Work<'_>) -> Result<Option<Current>, Fault> {
         let place = work.walk().note(&self.scope, &self.name, Missing::Leave)?;
         let Some(place) = place else { return Ok(None) };
-        let text = text::read(&place, self.chars_needed())?;
+        let text = text::read(&place.directory, &place.name, self.chars_needed())?;
         Ok(Some(Current { place, text }))
     }
 
@@ -161,6 +169,7 @@ impl Mutation {
                 &made
             }
         };
+        check_settled(work, &place.path)?;
         let next = Next::write(place, &new.text, text.map(|text| text.mode))?;
         reach(points::WRITTEN);
         let sha256 = Sha256::digest(new.text.as_bytes()).to_vec();
@@ -210,6 +219,8 @@ impl Mutation {
         // A link goes as itself, and what it leads to stays.
         let entry = work.walk().entry(&self.entry(work)?)?;
         let entry = entry.ok_or_else(|| Fault::unexpected("a note that was read has no name"))?;
+        check_settled(work, &current.place.path)?;
+        check_settled(work, &entry.path)?;
         let plan = Plan {
             scope: &self.scope,
             name: &self.name,
@@ -256,7 +267,8 @@ impl Mutation {
             }
             Err(fault) => {
                 // As after a death: what was done shows in the files.
-                recover(work)?;
+                // Where even that fails, whoever comes next tries again.
+                let _ = recover(work);
                 return Err(fault);
             }
         };
@@ -269,6 +281,22 @@ impl Mutation {
         reach(points::FINISHED);
         Ok(true)
     }
+}
+
+/// Keeps off a directory in which something was begun and can't be seen to the end now: what is left
+/// there tells how far it got.
+fn check_settled(work: &Work<'_>, path: &str) -> Result<(), Fault> {
+    let here = directory_of(path);
+    let is_here = |path: &String| directory_of(path) == here;
+    let mut unsettled = work.unsettled().iter();
+    if unsettled.any(|prepared| is_here(&prepared.entry) || is_here(&prepared.path)) {
+        return Err(Fault::unavailable(UNSETTLED));
+    }
+    Ok(())
+}
+
+fn directory_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(directory, _)| directory)
 }
 
 fn receipt(status: ReceiptStatus, version: Option<String>, existed: bool) -> Receipt {

@@ -6,6 +6,7 @@
 
 use std::{
     collections::VecDeque,
+    ffi::CString,
     os::fd::OwnedFd,
     path::{Component, Path},
 };
@@ -258,17 +259,24 @@ fn enter_directory(parent: &OwnedFd, name: &str, missing: Missing) -> Result<Ste
         }
         Err(Errno::NOENT) => Ok(Step::Nowhere),
         // A link, or no directory; which of them says the system when it is asked for the link.
-        Err(Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => match link(parent, name) {
-            Err(Fault::Lasting(_)) if missing == Missing::Make => Err(OddScope::InTheWay.into()),
-            Err(Fault::Lasting(_)) => Ok(Step::Nowhere),
-            step => step,
-        },
+        Err(Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => {
+            match readlinkat(parent, name, Vec::new()) {
+                Ok(target) => led(target),
+                Err(Errno::INVAL) if missing == Missing::Make => Err(OddScope::InTheWay.into()),
+                // No link, or gone since.
+                Err(Errno::INVAL | Errno::NOENT) => Ok(Step::Nowhere),
+                Err(errno) => Err(errno.into()),
+            }
+        }
         Err(errno) => Err(errno.into()),
     }
 }
 
 fn link(directory: &OwnedFd, name: &str) -> Result<Step, Fault> {
-    let target = readlinkat(directory, name, Vec::new())?;
+    led(readlinkat(directory, name, Vec::new())?)
+}
+
+fn led(target: CString) -> Result<Step, Fault> {
     let target = target.into_string().map_err(|_| OddNote::LeadsOut)?;
     Ok(Step::Link(target.into()))
 }

@@ -34,7 +34,7 @@ pub(super) fn read(
         let Some(place) = work.walk().note(scope, name, Missing::Leave)? else {
             return Ok(None);
         };
-        let Some(text) = text::read(&place, chars_max)? else {
+        let Some(text) = text::read(&place.directory, &place.name, chars_max)? else {
             return Ok(None);
         };
         let known = match work.readable_journal() {

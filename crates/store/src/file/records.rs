@@ -159,7 +159,8 @@ impl Journal {
     }
 
     pub(super) async fn prepare(&self, plan: &Plan<'_>) -> Result<i64, Fault> {
-        let id = sqlx::query_scalar(PREPARE)
+        // Executed to its end, with the commit: the file is touched on the strength of this row.
+        let written = sqlx::query(PREPARE)
             .bind(plan.scope.as_str())
             .bind(plan.name.as_str())
             .bind(plan.operation.map(|operation| operation.id.as_str()))
@@ -177,9 +178,9 @@ impl Journal {
             .bind(plan.next.map(|(_, sha256)| sha256))
             .bind(plan.current.map(|state| state.stamp.inode))
             .bind(plan.current.map(|state| state.sha256.as_slice()))
-            .fetch_one(&mut *self.connection().await?)
+            .execute(&mut *self.connection().await?)
             .await?;
-        Ok(id)
+        Ok(written.last_insert_rowid())
     }
 
     pub(super) async fn list_prepared(&self) -> Result<Vec<Prepared>, Fault> {
@@ -203,7 +204,7 @@ impl Journal {
         &self,
         scope: &str,
         id: i64,
-        path: &str,
+        entry: &str,
         after: After<'_>,
     ) -> Result<(), Fault> {
         let mut connection = self.connection().await?;
@@ -212,14 +213,18 @@ impl Journal {
             .bind(id)
             .execute(&mut *transaction)
             .await?;
-        sqlx::query(DROP_PREPARED)
+        let dropped = sqlx::query(DROP_PREPARED)
             .bind(id)
             .execute(&mut *transaction)
             .await?;
+        if dropped.rows_affected() != 1 {
+            // Then there is no receipt either, and nobody may be told that it was done.
+            return Err(Fault::unexpected("what was prepared is gone"));
+        }
         match after {
             After::At(version, operation_id, state) => {
                 sqlx::query(KEEP_RECORD)
-                    .bind(path)
+                    .bind(entry)
                     .bind(version)
                     .bind(operation_id)
                     .bind(&state.sha256)
@@ -232,7 +237,7 @@ impl Journal {
             }
             After::Unknown => {
                 sqlx::query(DROP_RECORD)
-                    .bind(path)
+                    .bind(entry)
                     .execute(&mut *transaction)
                     .await?;
             }

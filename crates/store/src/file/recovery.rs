@@ -1,22 +1,32 @@
 //! Finishing, or undoing, what a process was about to do when it died.
 
+use std::os::fd::OwnedFd;
+
 use super::{
     fault::Fault,
+    names::NEXT,
     place::Place,
     records::{After, Prepared},
-    replace::{next_inode, sweep},
+    replace::sweep,
     store::Work,
     text::{self, State},
 };
 use crate::StoreError;
 
-/// Sees to the end of all that was prepared. Who prepared it is gone: he had the lock, and this
-/// work has it now.
-pub(super) fn recover(work: &Work<'_>) -> Result<(), Fault> {
+/// Sees to the end of all that was prepared, and gives what it can't see to the end now. Who
+/// prepared it is gone: he had the lock, and this work has it now.
+///
+/// A note that can't be looked at is its owner's trouble: nobody else's changes wait for it.
+pub(super) fn recover(work: &Work<'_>) -> Result<Vec<Prepared>, Fault> {
+    let mut unsettled = Vec::new();
     for prepared in work.wait(work.journal()?.list_prepared())? {
-        settle(work, &prepared)?;
+        let Some(found) = unless_barred(look(work, &prepared))? else {
+            unsettled.push(prepared);
+            continue;
+        };
+        settle(work, &prepared, &found)?;
     }
-    Ok(())
+    Ok(unsettled)
 }
 
 /// What has a path now.
@@ -28,16 +38,40 @@ enum Now {
     Other,
 }
 
-fn settle(work: &Work<'_>, prepared: &Prepared) -> Result<(), Fault> {
-    let journal = work.journal()?;
+/// What is where something was about to be done.
+#[derive(Debug)]
+struct Found {
+    place: Option<Place>,
+    now: Now,
+    /// The text that is still beside the note.
+    next: Now,
+}
+
+fn look(work: &Work<'_>, prepared: &Prepared) -> Result<Found, Fault> {
     let place = reachable(work.walk().entry(&prepared.entry))?;
-    let now = place.as_ref().map_or(Ok(Now::Nothing), now)?;
-    let (done, after) = match &prepared.next {
-        Some((inode, sha256)) => written(place.as_ref(), &now, prepared, (*inode, sha256))?,
-        None => (deleted(&now, prepared), After::Unknown),
+    let Some(place) = place else {
+        return Ok(Found {
+            place: None,
+            now: Now::Nothing,
+            next: Now::Nothing,
+        });
     };
-    if let Some(place) = &place {
-        sweep(place)?;
+    Ok(Found {
+        now: now(&place.directory, &place.name)?,
+        next: now(&place.directory, NEXT)?,
+        place: Some(place),
+    })
+}
+
+fn settle(work: &Work<'_>, prepared: &Prepared, found: &Found) -> Result<(), Fault> {
+    let journal = work.journal()?;
+    let (done, after) = match &prepared.next {
+        Some((inode, sha256)) => written(found, prepared, (*inode, sha256)),
+        None => (deleted(&found.now, prepared), After::Unknown),
+    };
+    if let Some(place) = &found.place {
+        // What stays there is in nobody's way but the next writer's, who takes it away or is told.
+        unless_barred(sweep(place))?;
     }
     if done {
         work.wait(journal.finish(&prepared.scope, prepared.id, &prepared.entry, after))
@@ -47,27 +81,30 @@ fn settle(work: &Work<'_>, prepared: &Prepared) -> Result<(), Fault> {
 }
 
 /// Whether the new text got into the note's place, and what the note is now.
-fn written<'n>(
-    place: Option<&Place>,
-    now: &'n Now,
-    prepared: &'n Prepared,
-    next: (i64, &[u8]),
-) -> Result<(bool, After<'n>), Fault> {
+///
+/// The texts decide. Inodes are others in a directory that was copied or restored; they only tell
+/// apart what has the same text.
+fn written<'n>(found: &'n Found, prepared: &'n Prepared, next: (i64, &[u8])) -> (bool, After<'n>) {
     let (inode, sha256) = next;
     // Still where it was written.
-    if place.map_or(Ok(None), next_inode)? == Some(inode) {
-        return Ok((false, After::Unknown));
+    if matches!(&found.next, Now::Text(state) if state.sha256 == sha256) {
+        return (false, After::Unknown);
     }
-    Ok(match now {
-        Now::Text(state) if state.stamp.inode == inode && state.sha256 == sha256 => {
-            let version = prepared.version.as_deref().unwrap_or_default();
-            (
-                true,
-                After::At(version, prepared.operation_id.as_deref(), state),
-            )
-        }
-        now => (!is_as_before(now, prepared), After::Unknown),
-    })
+    let Now::Text(state) = &found.now else {
+        return (!is_as_before(&found.now, prepared), After::Unknown);
+    };
+    if state.sha256 != sha256 {
+        return (!is_as_before(&found.now, prepared), After::Unknown);
+    }
+    if state.stamp.inode == inode {
+        let version = prepared.version.as_deref().unwrap_or_default();
+        let after = After::At(version, prepared.operation_id.as_deref(), state);
+        return (true, after);
+    }
+    // The same text as before, in the same file.
+    let untouched = is_as_before(&found.now, prepared)
+        && matches!(prepared.current, Some((before, _)) if before == state.stamp.inode);
+    (!untouched, After::Unknown)
 }
 
 /// Whether the note is gone. One that another program put there since is not the one that was
@@ -81,15 +118,13 @@ fn deleted(now: &Now, prepared: &Prepared) -> bool {
 fn is_as_before(now: &Now, prepared: &Prepared) -> bool {
     match (now, &prepared.current) {
         (Now::Nothing, None) => true,
-        (Now::Text(state), Some((inode, sha256))) => {
-            state.stamp.inode == *inode && state.sha256 == *sha256
-        }
+        (Now::Text(state), Some((_, sha256))) => state.sha256 == *sha256,
         _ => false,
     }
 }
 
-fn now(place: &Place) -> Result<Now, Fault> {
-    match text::read(place, 0) {
+fn now(directory: &OwnedFd, name: &str) -> Result<Now, Fault> {
+    match text::read(directory, name, 0) {
         Ok(Some(text)) => Ok(Now::Text(text.state)),
         Ok(None) => Ok(Now::Nothing),
         Err(Fault::Lasting(StoreError::OddNote(_))) => Ok(Now::Other),
@@ -102,5 +137,15 @@ fn reachable(place: Result<Option<Place>, Fault>) -> Result<Option<Place>, Fault
     match place {
         Err(Fault::Lasting(StoreError::OddNote(_))) => Ok(None),
         place => place,
+    }
+}
+
+/// `None` where the file system doesn't let this be done now. What the journal reports is no such
+/// thing.
+fn unless_barred<T>(looked: Result<T, Fault>) -> Result<Option<T>, Fault> {
+    match looked {
+        Ok(found) => Ok(Some(found)),
+        Err(Fault::Lasting(_) | Fault::InProgress) => Ok(None),
+        Err(fault) => Err(fault),
     }
 }

@@ -15,7 +15,6 @@ use super::{
     fault::Fault,
     names::NEXT,
     place::{Place, sync_directory},
-    root::FileId,
     text::{Stamp, stamp},
 };
 use crate::OddNote;
@@ -104,12 +103,6 @@ pub(super) fn sweep(place: &Place) -> Result<(), Fault> {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(errno) => Err(errno.into()),
     }
-}
-
-/// Inode of the file that is about to be a note of this directory.
-pub(super) fn next_inode(place: &Place) -> Result<Option<i64>, Fault> {
-    let next = FileId::of(&place.directory, NEXT)?;
-    Ok(next.map(|next| next.inode()))
 }
 
 /// Deletes the file, or the link, unless it isn't what was read any more.

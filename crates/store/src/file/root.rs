@@ -56,11 +56,6 @@ impl FileId {
             inode: stat.st_ino.into(),
         }
     }
-
-    /// The inode, as records have it.
-    pub(super) fn inode(&self) -> i64 {
-        u64::try_from(self.inode).unwrap_or_default().cast_signed()
-    }
 }
 
 /// The directory, open.

@@ -13,11 +13,13 @@ use tokio::runtime::Handle;
 
 use super::{
     fault::Fault,
-    journal::{Journal, Opening, absolute},
+    journal::{Journal, Opening, absolute, may_fold_case},
     options::FileOptions,
     place::Walk,
+    records::Prepared,
     recovery::recover,
     root::{Lock, Root},
+    warnings::Warnings,
 };
 use crate::StoreError;
 
@@ -65,6 +67,7 @@ pub(super) struct Inner {
     /// Whether something was wrong with the journal when it was used last.
     suspect: AtomicBool,
     closed: AtomicBool,
+    warnings: Warnings,
 }
 
 impl FileStore {
@@ -88,6 +91,7 @@ impl FileStore {
                 journal: Mutex::default(),
                 suspect: AtomicBool::new(false),
                 closed: AtomicBool::new(false),
+                warnings: Warnings::default(),
             }),
         };
         store.make_where_missing().await?;
@@ -172,7 +176,7 @@ impl Inner {
             let done = Work::begin(self, runtime, alone).and_then(|begun| work(&begun));
             match done {
                 Err(Fault::InProgress) if !alone => alone = true,
-                Err(Fault::Corrupt) if !healed && !self.options.read_only => {
+                Err(Fault::Corrupt | Fault::Misfit) if !healed && !self.options.read_only => {
                     healed = true;
                     self.suspect.store(true, Ordering::Release);
                 }
@@ -260,6 +264,7 @@ impl Inner {
             busy_timeout: self.options.busy_timeout,
             folds_case: self.options.folds_case,
             suspect: self.suspect.load(Ordering::Acquire),
+            warnings: &self.warnings,
         }
     }
 }
@@ -273,6 +278,10 @@ pub(super) struct Work<'i> {
     journal: Option<Arc<Journal>>,
     /// Held to the end of the work.
     lock: Option<Lock>,
+    /// What was begun and can't be seen to the end now.
+    unsettled: Vec<Prepared>,
+    /// Whether the file system takes `a` and `A` for one name.
+    folds_case: bool,
 }
 
 impl<'i> Work<'i> {
@@ -280,12 +289,19 @@ impl<'i> Work<'i> {
         let root = inner.root()?;
         if inner.options.read_only {
             let journal = inner.journal_to_read(runtime, &root)?;
+            let folds_case = match (inner.options.folds_case, &journal) {
+                (Some(folds_case), _) => folds_case,
+                (None, Some(journal)) => journal.folds_case,
+                (None, None) => may_fold_case(&root.directory)?,
+            };
             return Ok(Self {
                 inner,
                 runtime,
                 root,
                 journal,
                 lock: None,
+                unsettled: Vec::new(),
+                folds_case,
             });
         }
         let lock = match alone {
@@ -293,15 +309,18 @@ impl<'i> Work<'i> {
             false => None,
         };
         let journal = inner.journal(runtime, &root, lock.as_ref())?;
-        let begun = Self {
+        let mut begun = Self {
             inner,
             runtime,
             root,
+            folds_case: journal.folds_case,
             journal: Some(journal),
             lock,
+            unsettled: Vec::new(),
         };
         if alone {
-            recover(&begun)?;
+            begun.unsettled = recover(&begun)?;
+            inner.warnings.of_unsettled(begun.unsettled.len());
         }
         Ok(begun)
     }
@@ -334,16 +353,21 @@ impl<'i> Work<'i> {
 
     /// Ways from the root.
     pub(super) fn walk(&self) -> Walk<'_> {
-        let folds_case = match (&self.journal, self.inner.options.folds_case) {
-            (_, Some(folds_case)) => folds_case,
-            (Some(journal), None) => journal.folds_case,
-            (None, None) => false,
-        };
         Walk {
             root: &self.root,
             path: &self.inner.path,
-            folds_case,
+            folds_case: self.folds_case,
         }
+    }
+
+    /// What was begun and can't be seen to the end now.
+    pub(super) fn unsettled(&self) -> &[Prepared] {
+        &self.unsettled
+    }
+
+    /// What was warned of already.
+    pub(super) fn warnings(&self) -> &Warnings {
+        &self.inner.warnings
     }
 
     /// Sees to the end of what dead processes left, where somebody would have to.

@@ -12,9 +12,10 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use super::{
     FileOptions, FileStore,
-    journal::{Journal, Opening},
+    journal::{Journal, Opening, may_fold_case},
     names::JOURNAL,
     root::Root,
+    warnings::Warnings,
 };
 use crate::{Expected, MutationError, NoteStore as _, OddNote, OddScope, StoreError, WriteRequest};
 
@@ -162,6 +163,7 @@ fn setting_a_journal_aside_is_warned_of_without_saying_where() {
             busy_timeout: Duration::from_secs(5),
             folds_case: None,
             suspect: false,
+            warnings: &Warnings::default(),
         };
         runtime
             .block_on(Journal::open(&root, &lock, opening))
@@ -175,4 +177,36 @@ fn setting_a_journal_aside_is_warned_of_without_saying_where() {
     );
     let path = directory.path().to_string_lossy().into_owned();
     assert!(!lines.contains(&path), "{lines}");
+}
+
+#[test]
+fn what_is_warned_of_once_is_not_warned_of_again() {
+    let lines = Lines::default();
+    let subscriber = tracing_subscriber::fmt()
+        .with_writer(lines.clone())
+        .finish();
+    let warnings = Warnings::default();
+    tracing::subscriber::with_default(subscriber, || {
+        for _ in 0..3 {
+            warnings.of_skipped(0);
+            warnings.of_skipped(2);
+            warnings.of_skipped(3);
+            warnings.of_unsettled(2);
+            warnings.of_journal();
+        }
+    });
+    let lines = lines.0.lock().expect("no panic").clone();
+    let lines = String::from_utf8(lines).expect("UTF-8");
+    assert_eq!(lines.matches("WARN").count(), 4, "{lines}");
+}
+
+#[test]
+fn without_a_journal_another_entry_is_asked_for_whether_case_is_told_apart() {
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::create_dir(directory.path().join("7")).expect("make");
+    let root = Root::open(directory.path()).expect("open");
+    let asked = || may_fold_case(&root.directory).expect("an answer");
+    assert!(asked(), "nothing can be asked for");
+    std::fs::create_dir(directory.path().join("Alice")).expect("make");
+    assert_eq!(asked(), directory.path().join("aLICE").exists());
 }

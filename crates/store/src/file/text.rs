@@ -2,7 +2,7 @@
 
 use std::{
     fs::{File, Metadata},
-    io::{ErrorKind, Read as _, Seek as _, SeekFrom},
+    io::{ErrorKind, Read, Seek as _, SeekFrom},
     os::{fd::OwnedFd, unix::fs::MetadataExt as _},
 };
 
@@ -14,10 +14,13 @@ use rustix::{
 use sha2::{Digest as _, Sha256};
 
 use super::{fault::Fault, place::Place};
-use crate::OddNote;
+use crate::{CONTENT_BYTES_MAX, OddNote};
 
 /// Bytes read at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
+
+/// Largest file that is read as a whole, in bytes: no operation writes a larger one.
+const BYTES_MAX: u64 = CONTENT_BYTES_MAX as u64;
 
 /// Most reads of a file that changes while it is read.
 const READS_MAX: usize = 4;
@@ -142,17 +145,26 @@ pub(super) fn seconds(stamp: &Stamp) -> i64 {
 
 /// The first characters of a text, and the state of the whole. Memory is bounded by the characters
 /// that are asked for, however large the file is.
-pub(super) fn read(place: &Place, chars_max: usize) -> Result<Option<Text>, Fault> {
-    let mut reads = 1;
-    loop {
-        let Some((mut file, metadata)) = open_file(&place.directory, &place.name)? else {
+///
+/// A file that another program doesn't leave in peace long enough is in progress: parts of two texts
+/// are no text.
+pub(super) fn read(
+    directory: &OwnedFd,
+    name: &str,
+    chars_max: usize,
+) -> Result<Option<Text>, Fault> {
+    for _ in 0..READS_MAX {
+        let Some((mut file, metadata)) = open_file(directory, name)? else {
             return Ok(None);
         };
+        if metadata.size() > BYTES_MAX {
+            return Err(OddNote::TooLarge.into());
+        }
         let before = Stamp::of(&metadata);
-        let whole = Whole::read(&mut file, chars_max);
+        // What is added meanwhile isn't waited for.
+        let whole = Whole::read(&mut (&mut file).take(BYTES_MAX), chars_max);
         let after = Stamp::of(&file.metadata()?);
-        if before != after && reads < READS_MAX {
-            reads += 1;
+        if before != after {
             continue;
         }
         let whole = whole?;
@@ -167,6 +179,7 @@ pub(super) fn read(place: &Place, chars_max: usize) -> Result<Option<Text>, Faul
             mode: metadata.mode() & 0o7777,
         }));
     }
+    Err(Fault::InProgress)
 }
 
 /// What was read of a text so far.
@@ -178,7 +191,7 @@ struct Whole {
 }
 
 impl Whole {
-    fn read(file: &mut File, chars_max: usize) -> Result<Self, Fault> {
+    fn read(file: &mut impl Read, chars_max: usize) -> Result<Self, Fault> {
         let mut whole = Self {
             hash: Sha256::new(),
             chars: 0,

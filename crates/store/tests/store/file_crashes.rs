@@ -1,19 +1,25 @@
 //! Processes that change notes as files and die at any point.
 
-use std::sync::{
-    Mutex,
-    atomic::{AtomicU64, AtomicUsize, Ordering},
+use std::{
+    os::unix::fs::PermissionsExt as _,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
 };
 
-use notekeeper_store::{Expected, FileStore, NoteStore as _, ReceiptStatus, fault_points::POINTS};
+use notekeeper_store::{
+    Expected, FileStore, MutationError, NoteStore as _, ReceiptStatus, StoreError,
+    fault_points::POINTS,
+};
 use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
 use serde_json::{Value, json};
 
 use crate::{
-    child::{Process, lines, part},
+    child::{Process, heard_without_rights, lines, part, say},
     database::{append, name, operation, scope, seed, text},
     file_processes::{answers_of, check_all, play, share},
-    file_root::FileRoot,
+    file_root::{FileRoot, JOURNAL},
     load::{Answer, Call, Told, calls, carry_out},
     sqlite_processes::{block_on, read_back},
 };
@@ -299,4 +305,103 @@ fn an_edit_by_hand_after_a_death_is_kept_whatever_had_happened() {
             });
         }
     }
+}
+
+/// A copy of a root, as of a backup: every file has another inode.
+fn copied(root: &FileRoot, with_next: bool) -> FileRoot {
+    let copy = FileRoot::new();
+    std::fs::create_dir(&copy.options.root).expect("make");
+    let mut files = root.files();
+    for end in ["", "-journal"] {
+        files.push(format!("{JOURNAL}{end}"));
+    }
+    for file in files {
+        let (from, to) = (root.path(&file), copy.path(&file));
+        if from.is_dir() {
+            std::fs::create_dir(&to).expect("make");
+        } else if from.exists() && (with_next || !file.ends_with(".memory-tmp-next")) {
+            std::fs::copy(&from, &to).expect("copy");
+        }
+    }
+    copy
+}
+
+#[test]
+fn in_a_copy_of_the_directory_too_an_operation_has_happened_or_has_not() {
+    let test = "file_crashes::in_a_copy_of_the_directory_too_an_operation_has_happened_or_has_not";
+    if let Some(part) = part() {
+        return play_mutation(&part);
+    }
+    for kind in KINDS {
+        for (point, with_next) in [("prepared", true), ("prepared", false), ("replaced", true)] {
+            let what = format!("{kind} {point} {with_next}");
+            let root = copied(&killed_in(test, kind, point), with_next);
+            let (before, after) = texts(kind);
+            let done = DONE.contains(&point);
+            block_on(async {
+                let (store, file) = (root.store().await, file_of(kind));
+                let right = if done { after } else { before };
+                let found = text(&store, &scope("m"), file).await;
+                assert_eq!(found.as_deref(), right, "{what}");
+                let receipt = mutate(&store, kind).await;
+                assert_eq!(receipt.replayed, done, "{what}");
+                let found = text(&store, &scope("m"), file).await;
+                assert_eq!(found.as_deref(), after, "{what}");
+                assert_eq!(root.prepared().await, 0);
+            });
+        }
+    }
+}
+
+/// What a user without rights hears of three appends, as a line.
+async fn tried(root: &str) -> String {
+    let options = notekeeper_store::FileOptions::new(root);
+    let store = FileStore::open(options).await.expect("open");
+    let mut said = Vec::new();
+    for (path, id) in [("other", "1"), ("m", "2"), ("m", "once")] {
+        let edit = append(&store, &scope(path), "c.md", "new", &operation(id, "f")).await;
+        said.push(match edit {
+            Ok(_) => "done",
+            Err(MutationError::Store(StoreError::Unavailable(_))) => "unavailable",
+            Err(_) => "another error",
+        });
+    }
+    said.join(", ")
+}
+
+#[test]
+fn what_cannot_be_seen_to_the_end_keeps_nobody_else_from_writing() {
+    let test = "file_crashes::what_cannot_be_seen_to_the_end_keeps_nobody_else_from_writing";
+    if let Some(part) = part() {
+        if part["kind"].is_null() {
+            let root = part["root"].as_str().expect("a path");
+            return say(&block_on(tried(root)));
+        }
+        return play_mutation(&part);
+    }
+    let root = killed_in(test, "edit", "prepared");
+    let mode = |path: &str, mode| {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(root.path(path), mode).expect("a mode");
+    };
+    for path in ["", "m"] {
+        mode(path, 0o777);
+    }
+    for path in [JOURNAL, ".memory-store.sqlite3-journal"] {
+        mode(path, 0o666);
+    }
+    let above = root.options.root.parent().expect("there");
+    std::fs::set_permissions(above, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    mode("m/a.md", 0o200);
+    let part = json!({"root": root.options.root});
+    let said = heard_without_rights(test, &part, &root.options.root);
+    assert_eq!(said, "done, unavailable, unavailable");
+    mode("m/a.md", 0o600);
+    block_on(async {
+        let store = root.store().await;
+        assert_eq!(root.prepared().await, 0);
+        assert!(!mutate(&store, "edit").await.replayed);
+        let found = text(&store, &scope("m"), "a.md").await;
+        assert_eq!(found.as_deref(), Some("old\nnew\n"));
+    });
 }

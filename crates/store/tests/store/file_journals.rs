@@ -5,6 +5,7 @@ use std::{
     io::{Seek as _, SeekFrom, Write as _},
     os::unix::fs::symlink,
     path::PathBuf,
+    time::Duration,
 };
 
 use futures::future::join_all;
@@ -88,6 +89,9 @@ async fn another_programs_database_is_set_aside() {
     for other in [
         "create table t (a); pragma user_version = 1",
         "drop table receipts",
+        "drop table snapshots; create view snapshots as \
+         select '' as scope, '' as digest, '' as created_at, '' as content",
+        "drop index receipts_by_age; create trigger t after insert on receipts begin delete from records; end",
     ] {
         let root = root_with_a_note().await;
         if other.starts_with("create") {
@@ -285,4 +289,46 @@ async fn a_store_that_is_closed_says_so() {
     let read = store.names(&scope("m"), 9).await.expect_err("closed");
     assert_eq!(read.to_string(), "store is unavailable: it is closed");
     assert!(store.snapshots().is_some());
+}
+
+#[tokio::test]
+async fn nothing_is_done_on_the_strength_of_a_plan_that_was_not_committed() {
+    let root = root_with_a_note().await;
+    let mut options = root.options.clone();
+    options.busy_timeout = Duration::from_millis(50);
+    let store = FileStore::open(options).await.expect("open");
+    // Whoever reads keeps commits waiting.
+    let mut reader = root.journal().await;
+    reader
+        .execute("begin; select count(*) from receipts")
+        .await
+        .expect("a lock");
+    let again = operation("2", "f");
+    let edit = append(&store, &scope("m"), "a.md", "two", &again).await;
+    let unavailable = matches!(edit, Err(MutationError::Store(StoreError::Unavailable(_))));
+    assert!(unavailable, "{edit:?}");
+    assert_eq!(root.text("m/a.md"), "one\n");
+    reader.execute("rollback").await.expect("no lock");
+    for replayed in [false, true] {
+        let edit = append(&store, &scope("m"), "a.md", "two", &again).await;
+        assert_eq!(edit.expect("append").replayed, replayed);
+    }
+    assert_eq!(root.text("m/a.md"), "one\ntwo\n");
+}
+
+#[tokio::test]
+async fn a_link_is_no_journal_where_nothing_may_be_changed_either() {
+    for end in ["", "-journal"] {
+        let (root, other) = (root_with_a_note().await, root_with_a_note().await);
+        let path = root.path(&format!("{JOURNAL}{end}"));
+        let _ = std::fs::remove_file(&path);
+        symlink(other.path(&format!("{JOURNAL}{end}")), &path).expect("link");
+        let mut options = root.options.clone();
+        options.read_only = true;
+        let store = FileStore::open(options).await.expect("open");
+        let found = text(&store, &scope("m"), "a.md").await;
+        assert_eq!(found.as_deref(), Some("one\n"));
+        let receipt = store.receipt(&scope("m"), &operation("1", "f")).await;
+        assert_eq!(receipt.expect("answers"), None, "{end}");
+    }
 }

@@ -3,8 +3,9 @@
 -- the first time.
 --
 -- A note's key is its path, so that a note that is reached over a link is one note. Receipts and
--- texts of snapshots belong to a scope, as in the databases. Times are nanoseconds since 1970, as
--- the file system has them.
+-- texts of snapshots belong to a scope, as in the databases. `modified`
+-- and `changed` are nanoseconds since 1970, as the file system has them; `created_at` is a date and
+-- time in UTC.
 pragma application_id = 1316252518; -- `Ntkf`
 pragma user_version = 1;
 
