@@ -16,12 +16,8 @@ use crate::{
     EditRequest, Expected, ListedNote, Listing, MutationError, Names, NotePart, NoteStore,
     NotebookBounds, Receipt, ReceiptStatus, SnapshotStore, Store, StoreError, WriteRequest,
     scoring::score,
-    values::{check_content, check_digest, check_edit, check_operation},
+    values::{RECEIPTS_PER_SCOPE_MAX, check_content, check_digest, check_edit, check_operation},
 };
-
-/// Receipts that are kept of one scope; older ones make room. A busy tenant can't push out
-/// another's.
-const RECEIPTS_PER_SCOPE_MAX: usize = 1_024;
 
 /// A store that lives as long as its process.
 ///
@@ -159,7 +155,7 @@ impl ScopeState {
         self.receipts
             .insert(operation.id.clone(), (operation.clone(), receipt.clone()));
         self.receipt_order.push_back(operation.id.clone());
-        if self.receipt_order.len() > RECEIPTS_PER_SCOPE_MAX
+        if self.receipt_order.len() > usize::from(RECEIPTS_PER_SCOPE_MAX)
             && let Some(oldest) = self.receipt_order.pop_front()
         {
             self.receipts.remove(&oldest);

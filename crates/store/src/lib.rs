@@ -37,6 +37,7 @@ mod file;
 mod in_memory;
 mod kept_metadata;
 mod kept_receipt;
+mod lock_pause;
 mod notes;
 mod optimistic;
 mod postgres;

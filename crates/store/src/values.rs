@@ -17,6 +17,14 @@ pub const CONTENT_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// 2,704 bytes that PostgreSQL allows.
 pub const DIGEST_BYTES_MAX: usize = 200;
 
+/// Receipts that a store keeps of one scope where it drops old ones by itself; older ones make room. A
+/// busy tenant can't push out another's.
+pub(crate) const RECEIPTS_PER_SCOPE_MAX: u16 = 1_024;
+
+/// Why a connection of a caller's pool can't be used, though another may be, and this one later.
+pub(crate) const IN_TRANSACTION: &str = "a connection of the caller's pool has a transaction open; \
+     end it before the connection goes back to the pool";
+
 /// What every store refuses of a text, before it looks at anything else. `field` is what the caller
 /// calls it: `content`.
 ///

@@ -291,6 +291,47 @@ async fn what_a_workspace_refuses_is_a_failed_call_and_what_it_cannot_answer_is_
     assert_eq!(failure.kind, FailureType::Unavailable);
 }
 
+/// What was logged, as bytes.
+#[derive(Debug, Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The call succeeds, so whoever runs the worker would learn of it nowhere else.
+#[tokio::test]
+async fn what_a_full_disk_refuses_stands_in_the_log_without_names() {
+    let log = Log::default();
+    let written = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_writer(move || written.clone())
+        .finish();
+    let (directories, notebook) = notebook();
+    directories
+        .store
+        .fail_with(|| StoreError::Denied(Denial::NoSpace).into());
+    {
+        let _guard = tracing::subscriber::set_default(subscriber);
+        refused(write(&notebook, json!({"store": "notes", "workspace": "a"}), "1").await);
+    }
+    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    assert_eq!(log.lines().count(), 1, "{log}");
+    assert!(
+        log.contains("WARN") && log.contains("no space left"),
+        "{log}"
+    );
+    for secret in ["acme", "teas", "/a", "sencha"] {
+        assert!(!log.contains(secret), "{log}");
+    }
+}
+
 #[tokio::test]
 async fn an_open_that_a_workspace_refuses_fails_the_change_and_not_the_run() {
     let (directories, notebook) = notebook();

@@ -8,7 +8,7 @@ use super::{
     journal::Journal,
     text::{Stamp, State},
 };
-use crate::{MutationError, Receipt, ReceiptStatus};
+use crate::{MutationError, Receipt, ReceiptStatus, values::RECEIPTS_PER_SCOPE_MAX};
 
 const READ_RECORD: &str = include_str!("sql/read_record.sql");
 const FIND_RECEIPT: &str = include_str!("sql/find_receipt.sql");
@@ -22,10 +22,6 @@ const KEEP_RECORD: &str = include_str!("sql/keep_record.sql");
 const DROP_RECORD: &str = include_str!("sql/drop_record.sql");
 const KEEP_SNAPSHOT: &str = include_str!("sql/keep_snapshot.sql");
 const READ_SNAPSHOT: &str = include_str!("sql/read_snapshot.sql");
-
-/// Receipts that are kept of one scope; older ones make room. A busy tenant can't push out
-/// another's.
-pub(super) const RECEIPTS_PER_SCOPE_MAX: i64 = 1_024;
 
 /// What is known of a note.
 #[derive(Debug)]

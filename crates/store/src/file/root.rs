@@ -12,15 +12,12 @@ use rustix::{
 };
 
 use super::fault::Fault;
-use crate::StoreError;
+use crate::{StoreError, lock_pause::lock_pause};
 
 /// How directories are opened.
 pub(super) const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::CLOEXEC);
-
-/// Shortest and longest pause before the lock is asked for again, in milliseconds.
-const LOCK_PAUSE_MS: std::ops::Range<f64> = 0.5..3.0;
 
 /// Tells one file or directory from another, for as long as both exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,8 +127,7 @@ impl Root {
                     "another process keeps changing its notes; nothing was changed",
                 ));
             }
-            let pause = Duration::from_secs_f64(rand::random_range(LOCK_PAUSE_MS) / 1_000.0);
-            std::thread::sleep(pause);
+            std::thread::sleep(lock_pause());
         }
     }
 }

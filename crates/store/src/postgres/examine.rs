@@ -3,7 +3,7 @@
 use sqlx::{Connection as _, PgConnection, Row as _};
 
 use super::fault::Fault;
-use crate::StoreError;
+use crate::{StoreError, values::IN_TRANSACTION};
 
 /// One statement alone, by the simple protocol: then a transaction that wasn't open before begins
 /// with the statement, at the same time to the microsecond.
@@ -55,9 +55,7 @@ pub(super) async fn at_disposal(connection: &mut PgConnection) -> Result<(), Unf
 /// Another connection may be free of it, and this one later.
 fn in_transaction() -> Unfit {
     Unfit::Fault(Fault::Passing {
-        reason: "a connection of the caller's pool has a transaction open; end it before the \
-                 connection goes back to the pool"
-            .into(),
+        reason: IN_TRANSACTION.into(),
         in_doubt: false,
     })
 }

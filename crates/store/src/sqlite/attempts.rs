@@ -3,19 +3,13 @@
 use std::time::{Duration, Instant};
 
 use super::{fault::Fault, store::SqliteStore};
-use crate::StoreError;
+use crate::{StoreError, lock_pause::lock_pause};
 
 /// Most attempts at one operation.
 const ATTEMPTS_MAX: u32 = 5;
 
 /// Pause before the second attempt; it doubles with each further one.
 const PAUSE_FIRST: Duration = Duration::from_millis(10);
-
-/// Shortest and longest pause before the lock is asked for again, in milliseconds. SQLite's own
-/// way of waiting asks ten times a second in the end. Beside processes that write without a break
-/// the lock is free for moments only, and whoever looks so rarely can wait for seconds: of 1,500
-/// writes beside six such processes the slowest took 0.18 s in this way, and 1.5 s in SQLite's.
-const LOCK_PAUSE_MS: std::ops::Range<f64> = 0.5..3.0;
 
 /// Does work, and again where it failed in passing.
 ///
@@ -50,7 +44,7 @@ where
 
 /// Returns after a pause where the lock may be had by then; another fault, or the last, otherwise.
 pub(super) async fn wait_for_lock(fault: Fault, deadline: Instant) -> Result<(), Fault> {
-    let pause = Duration::from_secs_f64(rand::random_range(LOCK_PAUSE_MS) / 1_000.0);
+    let pause = lock_pause();
     if !matches!(fault, Fault::Locked) || Instant::now() + pause >= deadline {
         return Err(fault);
     }

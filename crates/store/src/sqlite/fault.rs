@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::file::unusable;
-use crate::StoreError;
+use crate::{StoreError, values::IN_TRANSACTION};
 
 /// Why an attempt failed. Holds no content, name or scope: of SQLite's reports only the code is
 /// kept, because their texts quote values. Nothing was changed, whichever it is.
@@ -91,11 +91,7 @@ impl From<sqlx::Error> for Fault {
 
 /// Another connection may be free of it, and this one later.
 fn in_transaction() -> StoreError {
-    StoreError::Unavailable(
-        "a connection of the caller's pool has a transaction open; end it before the connection \
-         goes back to the pool"
-            .to_owned(),
-    )
+    StoreError::Unavailable(IN_TRANSACTION.to_owned())
 }
 
 /// By the result code; its lowest byte says the kind.
