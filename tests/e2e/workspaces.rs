@@ -377,7 +377,7 @@ async fn a_worker_does_not_start_without_the_root_of_a_workspace_that_it_serves(
         .find(|check| check["what"] == "workspace `red`");
     assert_eq!(
         of_workspace.expect("it is checked")["message"],
-        "writable, served on task queue `another-machine` and not by this worker"
+        "writable, not looked at: served on task queue `another-machine` and not by this worker"
     );
     let settings = report["settings"].as_array().expect("settings");
     let queue = settings

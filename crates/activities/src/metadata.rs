@@ -107,8 +107,9 @@ impl From<InvalidMetadata> for ResolverError {
 pub(crate) enum Source<'n> {
     /// Known already; `None` for none.
     Known(Option<WriteMetadata>),
-    /// To be asked for.
-    Resolver(&'n Arc<dyn MetadataResolver>),
+    /// To be asked for; a failure where the worker has no such resolver, which is no matter where the
+    /// write took effect before.
+    Resolver(Result<&'n Arc<dyn MetadataResolver>, Failure>),
 }
 
 /// What is known before the store is asked to write.
@@ -129,7 +130,7 @@ impl Notebook {
         let source = match given {
             None => Source::Known(None),
             Some(MetadataSource::Fixed(entries)) => Source::Known(WriteMetadata::new(entries)?),
-            Some(MetadataSource::Resolver(name)) => Source::Resolver(self.resolvers.get(&name)?),
+            Some(MetadataSource::Resolver(name)) => Source::Resolver(self.resolvers.get(&name)),
         };
         if !matches!(source, Source::Known(None)) {
             check_kept(store)?;
@@ -168,7 +169,7 @@ impl Source<'_> {
                 match store.open().await?.receipt(write.scope, operation).await? {
                     Some(receipt) => Ok(Resolved::Repetition(receipt)),
                     None => Ok(Resolved::Metadata(
-                        resolver.resolve(write).await.map_err(Failure::from)?,
+                        resolver?.resolve(write).await.map_err(Failure::from)?,
                     )),
                 }
             }

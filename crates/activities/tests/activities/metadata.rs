@@ -204,7 +204,22 @@ async fn a_resolver_that_isnt_there_is_told_with_those_that_are() {
     let (kind, message) = failure(&Notebook::new(bench.stores.clone()), fields).await;
     assert_eq!(kind, FailureType::InvalidArgument);
     assert!(message.ends_with("none is configured"), "{message}");
-    assert!(bench.store.take_calls().is_empty());
+    assert!(
+        !bench.store.take_calls().contains(&"edit"),
+        "nothing is written"
+    );
+}
+
+#[tokio::test]
+async fn a_repetition_is_answered_although_its_resolver_is_gone() {
+    let (bench, _) = numbering();
+    let first = done(write(&bench, by_resolver("a", "x")).await);
+    let elsewhere = Notebook::new(bench.stores.clone());
+    let caller = caller("2");
+    let again = elsewhere.write(input(by_resolver("a", "x")), &caller).await;
+    let again = done(again.expect("an answer"));
+    assert!(again.replayed);
+    assert_eq!(again.version, first.version);
 }
 
 #[tokio::test]

@@ -180,7 +180,7 @@ fn workspace(workspace: &Workspace) -> anyhow::Result<String> {
     };
     match &workspace.task_queue {
         Some(queue) if !workspace.is_served => Ok(format!(
-            "{access}, served on task queue `{queue}` and not by this worker"
+            "{access}, not looked at: served on task queue `{queue}` and not by this worker"
         )),
         _ => {
             check_root(&workspace.root)?;
