@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use crate::{
     bench::{Bench, StoreKind},
     case::{Case, Stop},
-    deferrals::{Deferral, deferral},
     differences::{self, Expected},
     strings::json_text,
     topics,
@@ -22,31 +21,15 @@ pub(crate) enum Verdict {
     Passed,
     /// The answer is ours, which differs from the peer's by these rules.
     ByDifference(Vec<&'static str>),
-    /// The case waits for a feature.
-    Deferred(&'static Deferral),
     /// The answer is wrong, or there is none.
     Failed(String),
 }
 
 /// Runs a case on an empty store and judges the answer.
 pub(crate) async fn run(case: &Case, kind: StoreKind, bench: &Bench) -> Verdict {
-    let answer = answer(case, kind, bench).await;
-    let verdict = match answer {
+    match answer(case, kind, bench).await {
         Ok(answer) => judge(case, kind, answer),
         Err(reason) => Verdict::Failed(reason),
-    };
-    deferred(deferral(case), verdict)
-}
-
-/// A case that waits may not pass.
-pub(crate) fn deferred(deferral: Option<&'static Deferral>, verdict: Verdict) -> Verdict {
-    match (deferral, verdict) {
-        (None, verdict) => verdict,
-        (Some(deferral), Verdict::Failed(_)) => Verdict::Deferred(deferral),
-        (Some(deferral), _) => Verdict::Failed(format!(
-            "deferred until there is the {}, but it runs and passes: take it from the list",
-            deferral.feature
-        )),
     }
 }
 

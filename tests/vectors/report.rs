@@ -69,7 +69,6 @@ impl fmt::Display for Report {
                 vec![match verdict {
                     Verdict::Passed => "passed",
                     Verdict::ByDifference(_) => "by difference",
-                    Verdict::Deferred(_) => "deferred",
                     Verdict::Failed(_) => "failed",
                 }]
             });
@@ -79,12 +78,11 @@ impl fmt::Display for Report {
             let column = |name: &str| columns.get(name).copied().unwrap_or(0);
             writeln!(
                 f,
-                "{:<28} {:<9} {:>4} passed {:>4} by difference {:>4} deferred {:>4} failed",
+                "{:<28} {:<9} {:>4} passed {:>4} by difference {:>4} failed",
                 self.topic,
                 kind.map_or("", StoreKind::name),
                 column("passed"),
                 column("by difference"),
-                column("deferred"),
                 column("failed"),
             )?;
             let rules = self.counts(kind, |verdict| match verdict {
@@ -93,13 +91,6 @@ impl fmt::Display for Report {
             });
             for (rule, count) in rules {
                 writeln!(f, "{count:>10} by the rule: {rule}")?;
-            }
-            let features = self.counts(kind, |verdict| match verdict {
-                Verdict::Deferred(deferral) => vec![(deferral.feature, deferral.issue)],
-                _ => Vec::new(),
-            });
-            for ((feature, issue), count) in features {
-                writeln!(f, "{count:>10} wait for: {feature} (\"{issue}\")")?;
             }
         }
         for (id, kind, verdict) in &self.verdicts {

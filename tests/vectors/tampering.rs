@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use crate::{
     bench::{Bench, Benches, StoreKind},
     case::{self, Case},
-    deferrals::{DEFERRALS, Deferral, deferral},
     differences::{self, RULES},
     judge::{self, Verdict},
     strings::unwrap_strings,
@@ -36,8 +35,7 @@ fn cases(topic: &str) -> Vec<Case> {
 
 /// Cases that run, of all topics.
 fn running() -> impl Iterator<Item = Case> {
-    let cases = TOPICS.iter().flat_map(|topic| cases(topic));
-    cases.filter(|case| deferral(case).is_none())
+    TOPICS.iter().flat_map(|topic| cases(topic))
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -100,7 +98,7 @@ fn a_tampered_expectation_fails_in_every_topic() {
         let mut tried = BTreeMap::new();
         // Passing cases, or where a topic has none, those that a rule covers.
         for by_rule in [false, true] {
-            for case in cases(topic).iter().filter(|case| deferral(case).is_none()) {
+            for case in &cases(topic) {
                 if tried.len() == SAMPLES || (by_rule && !tried.is_empty()) {
                     break;
                 }
@@ -177,7 +175,7 @@ fn the_peers_answer_fails_where_a_rule_says_that_ours_is_another() {
 fn an_unknown_key_is_not_understood_wherever_it_stands() {
     for topic in TOPICS {
         let mut tried = 0;
-        for case in cases(topic).iter().filter(|case| deferral(case).is_none()) {
+        for case in &cases(topic) {
             for place in objects(&case.given) {
                 let mut strange = case.clone();
                 at(&mut strange.given, &place)["surprise"] = json!(1);
@@ -207,29 +205,6 @@ fn objects(given: &Value) -> Vec<Vec<String>> {
         }
     }
     places
-}
-
-#[test]
-fn a_deferred_case_that_passes_is_a_failure() {
-    // One that could stand in the list.
-    static ENTRY: Deferral = Deferral {
-        feature: "feature",
-        issue: "The issue that brings it",
-        applies: |_| true,
-    };
-    let first = Some(&ENTRY);
-    let passing = [Verdict::Passed, Verdict::ByDifference(vec!["a rule"])];
-    for verdict in passing {
-        assert!(matches!(
-            judge::deferred(first, verdict),
-            Verdict::Failed(_)
-        ));
-    }
-    let failing = Verdict::Failed("not understood".to_owned());
-    assert!(matches!(
-        judge::deferred(first, failing),
-        Verdict::Deferred(_)
-    ));
 }
 
 #[test]
@@ -330,22 +305,6 @@ fn rules_marked_for_other_sets_hold_for_cases_made_to_show_them() {
             made().iter().any(|(name, _)| name == rule.name),
             "no case shows `{}`",
             rule.name
-        );
-    }
-}
-
-#[test]
-fn every_deferral_covers_a_committed_case() {
-    let topics = case::topics_in(&case::committed_directory()).expect("list the directory");
-    let all: Vec<Case> = topics.iter().flat_map(|topic| cases(topic)).collect();
-    for entry in &DEFERRALS {
-        let covered = all
-            .iter()
-            .filter(|case| deferral(case).is_some_and(|deferral| std::ptr::eq(deferral, entry)));
-        assert!(
-            covered.count() > 0,
-            "nothing waits for the {}",
-            entry.feature
         );
     }
 }

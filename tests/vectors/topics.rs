@@ -24,7 +24,7 @@ use crate::{
     product,
 };
 
-/// Topics that run. Cases of these that wait for a feature are in the list of deferrals.
+/// The topics.
 pub(crate) const TOPICS: [&str; 21] = [
     "namespace_validation",
     "path_validation",
