@@ -1,5 +1,8 @@
 //! Where blocks stand: cases of the vectors, through `AgentWorkflow` and real activities.
 
+#[path = "../vectors/topics/placement/words.rs"]
+mod words;
+
 use std::{
     collections::VecDeque,
     path::Path,
@@ -11,7 +14,7 @@ use notekeeper_activities::{
     ModelActivities, ModelRequests, Models, Notebook, NotebookActivities, Stores,
 };
 use notekeeper_contract::{ChatMemory, ChatMessage};
-use notekeeper_domain::{Message, Scope, ToolCall, UserPart};
+use notekeeper_domain::{Message, Scope, ToolCall};
 use notekeeper_models::{ChatModel, ChatRequest, ChatResponse, ModelError};
 use notekeeper_store::Store;
 use notekeeper_workflows::{
@@ -20,6 +23,7 @@ use notekeeper_workflows::{
 use serde_json::{Value, json};
 
 use crate::support::{Bed, Hosted, say, transcript};
+use words::Words;
 
 #[tokio::test]
 async fn a_write_during_the_run_is_in_the_block_of_the_next_request() {
@@ -159,9 +163,9 @@ fn input(given: &Value, shape: &mut Shape) -> AgentInput {
                 .expect("a memory")
         })
         .collect();
-    shape
-        .scopes
-        .extend(opened.iter().map(|it| it.scope().clone()));
+    for memory in &opened {
+        shape.words.know(memory.scope().clone());
+    }
     if let Some(history) = given["history"].as_array() {
         input.resumed = Some(Resumed {
             scope_hash: session.scope_hash(),
@@ -180,9 +184,7 @@ fn input(given: &Value, shape: &mut Shape) -> AgentInput {
 /// Messages in the words of the cases.
 #[derive(Default)]
 struct Shape {
-    /// Texts of blocks, in the order of their appearance.
-    texts: Vec<String>,
-    scopes: Vec<Scope>,
+    words: Words,
 }
 
 impl Shape {
@@ -204,12 +206,12 @@ impl Shape {
                     let scope = block["scope"].as_str().unwrap_or("main");
                     let scope = Scope::parse(scope).expect("a scope");
                     let text = block["text"].as_str().expect("text").to_owned();
-                    self.number(&text);
+                    self.words.number(&text);
                     memories.push(ChatMemory {
                         scope_hash: scope.hash(),
                         text,
                     });
-                    self.scopes.push(scope);
+                    self.words.know(scope);
                 }
             }
         }
@@ -217,42 +219,10 @@ impl Shape {
     }
 
     fn shown(&mut self, messages: &[Message]) -> Value {
-        let shown = messages.iter().map(|message| match message {
-            Message::User { parts } => {
-                let parts: Vec<_> = parts.iter().map(|part| self.part(part)).collect();
-                json!({"role": "request", "parts": parts})
-            }
-            Message::Tool { tool_call_id, .. } => {
-                json!({"role": "request", "parts": [format!("tool_return:{tool_call_id}")]})
-            }
-            Message::Assistant { text, tool_calls } => {
-                let text = (!text.is_empty()).then(|| "text".to_owned());
-                let calls = tool_calls
-                    .iter()
-                    .map(|call| format!("tool_call:{}", call.id));
-                let parts: Vec<_> = text.into_iter().chain(calls).collect();
-                json!({"role": "response", "parts": parts})
-            }
+        let shown = messages.iter().map(|message| {
+            let (role, parts) = self.words.of(message);
+            json!({"role": role, "parts": parts})
         });
         shown.collect()
-    }
-
-    fn part(&mut self, part: &UserPart) -> String {
-        match part {
-            UserPart::Text { text } => format!("user:{text}"),
-            UserPart::Memory { scope_hash, text } => {
-                let scope = self.scopes.iter().find(|scope| scope.hash() == *scope_hash);
-                let scope = scope.map_or("", Scope::as_str).to_owned();
-                format!("user[memory#{}({scope})]", self.number(text))
-            }
-        }
-    }
-
-    fn number(&mut self, text: &str) -> usize {
-        let known = self.texts.iter().position(|known| known == text);
-        known.unwrap_or_else(|| {
-            self.texts.push(text.to_owned());
-            self.texts.len() - 1
-        }) + 1
     }
 }

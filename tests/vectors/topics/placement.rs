@@ -3,6 +3,8 @@
 //! What a workflow does between activities is done here by a plain loop over the same functions: load
 //! the blocks, take out what earlier runs left, place the blocks in a copy, keep the conversation.
 
+mod words;
+
 use anyhow::{Context as _, anyhow};
 use notekeeper_contract::{LoadSnapshotInput, SearchMemoryInput, SnapshotAnswer};
 use notekeeper_domain::{
@@ -12,6 +14,8 @@ use notekeeper_domain::{
 use notekeeper_store::{Expected, WriteRequest};
 use notekeeper_workflows::{Memory, MemorySettings};
 use serde_json::{Map, Value, json};
+
+use words::Words;
 
 use super::{
     configuration::{open_all, options},
@@ -145,22 +149,21 @@ struct Agent<'a> {
     /// Whether instructions stand before the first request. They are no part of a conversation here.
     has_instructions: bool,
     history: Vec<Message>,
-    /// Texts of blocks, in the order of their appearance.
-    texts: Vec<String>,
-    /// Scopes that blocks may show.
-    scopes: Vec<Scope>,
+    words: Words,
     runs: u64,
 }
 
 impl<'a> Agent<'a> {
     fn new(bench: &'a Bench, memories: Vec<Memory>, has_instructions: bool) -> Self {
-        let scopes = memories.iter().map(|memory| memory.scope().clone());
+        let mut words = Words::default();
+        for memory in &memories {
+            words.know(memory.scope().clone());
+        }
         Self {
             bench,
             has_instructions,
             history: Vec::new(),
-            texts: Vec::new(),
-            scopes: scopes.collect(),
+            words,
             memories,
             runs: 0,
         }
@@ -219,8 +222,8 @@ impl<'a> Agent<'a> {
             Some(_) => return Err(block.complain("form", "is not known")),
         };
         block.done()?;
-        self.number(&text);
-        self.scopes.push(scope);
+        self.words.number(&text);
+        self.words.know(scope);
         Ok(UserPart::Memory { scope_hash, text })
     }
 
@@ -357,22 +360,7 @@ impl<'a> Agent<'a> {
     fn shown(&mut self, messages: &[Message]) -> Value {
         let mut shown: Vec<(&str, Vec<String>)> = Vec::new();
         for message in messages {
-            let (role, parts) = match message {
-                Message::User { parts } => {
-                    let parts = parts.iter().map(|part| self.part(part)).collect();
-                    ("request", parts)
-                }
-                Message::Tool { tool_call_id, .. } => {
-                    ("request", vec![format!("tool_return:{tool_call_id}")])
-                }
-                Message::Assistant { text, tool_calls } => {
-                    let text = (!text.is_empty()).then(|| "text".to_owned());
-                    let calls = tool_calls
-                        .iter()
-                        .map(|call| format!("tool_call:{}", call.id));
-                    ("response", text.into_iter().chain(calls).collect())
-                }
-            };
+            let (role, parts) = self.words.of(message);
             match shown.last_mut() {
                 Some((last, known)) if *last == "request" && role == "request" => {
                     known.extend(parts);
@@ -387,26 +375,6 @@ impl<'a> Agent<'a> {
             .into_iter()
             .map(|(role, parts)| json!({"role": role, "parts": parts}));
         shown.collect()
-    }
-
-    fn part(&mut self, part: &UserPart) -> String {
-        match part {
-            UserPart::Text { text } => format!("user:{text}"),
-            UserPart::Memory { scope_hash, text } => {
-                let scope = self.scopes.iter().find(|scope| scope.hash() == *scope_hash);
-                let scope = scope.map_or("", |scope| scope.as_str()).to_owned();
-                format!("user[memory#{}({scope})]", self.number(text))
-            }
-        }
-    }
-
-    /// Which of the distinct texts of blocks it is, from 1.
-    fn number(&mut self, text: &str) -> usize {
-        let known = self.texts.iter().position(|known| known == text);
-        known.unwrap_or_else(|| {
-            self.texts.push(text.to_owned());
-            self.texts.len() - 1
-        }) + 1
     }
 }
 
