@@ -168,22 +168,26 @@ fn resolved(config: &WorkerConfig, target: &TemporalTarget) -> BTreeMap<String, 
     for (key, value) in of_telemetry(telemetry) {
         put(key, value, Source::Default);
     }
-    for (name, store) in stores {
-        for (key, value) in of_store(store) {
-            put(&format!("stores.{name}.{key}"), value, Source::Default);
-        }
-    }
-    for (name, workspace) in workspaces {
-        for (key, value) in of_workspace(workspace) {
-            put(&format!("workspaces.{name}.{key}"), value, Source::Default);
-        }
-    }
-    for (name, model) in models {
-        for (key, value) in of_model(model) {
-            put(&format!("models.{name}.{key}"), value, Source::Default);
-        }
+    let named = named("stores", stores, of_store)
+        .chain(named("workspaces", workspaces, of_workspace))
+        .chain(named("models", models, of_model));
+    for (key, value) in named {
+        put(&key, value, Source::Default);
     }
     all
+}
+
+/// The settings of each entry of a section whose entries have names.
+fn named<T>(
+    section: &str,
+    entries: &BTreeMap<String, T>,
+    of: fn(&T) -> Vec<(&'static str, Value)>,
+) -> impl Iterator<Item = (String, Value)> {
+    entries.iter().flat_map(move |(name, entry)| {
+        of(entry)
+            .into_iter()
+            .map(move |(key, value)| (format!("{section}.{name}.{key}"), value))
+    })
 }
 
 /// Where spans go, and where the key of scope hashes stands; null for nowhere.
