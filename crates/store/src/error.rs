@@ -126,6 +126,19 @@ pub enum Denial {
     NoSpace,
 }
 
+impl Denial {
+    /// What kind of error of the file system is a denial; `None` for those that are none.
+    pub fn of_error(kind: std::io::ErrorKind) -> Option<Self> {
+        use std::io::ErrorKind as Kind;
+        match kind {
+            Kind::PermissionDenied => Some(Self::Permission),
+            Kind::ReadOnlyFilesystem => Some(Self::ReadOnlyFileSystem),
+            Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => Some(Self::NoSpace),
+            _ => None,
+        }
+    }
+}
+
 /// Why a mutation has no effect.
 #[derive(Debug, thiserror::Error)]
 pub enum MutationError {

@@ -182,10 +182,10 @@ fn fault(errno: Errno) -> StoreError {
 }
 
 fn of_kind(kind: ErrorKind) -> StoreError {
+    if let Some(denial) = Denial::of_error(kind) {
+        return StoreError::Denied(denial);
+    }
     match kind {
-        ErrorKind::PermissionDenied => StoreError::Denied(Denial::Permission),
-        ErrorKind::ReadOnlyFilesystem => StoreError::Denied(Denial::ReadOnlyFileSystem),
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreError::Denied(Denial::NoSpace),
         ErrorKind::NotADirectory => StoreError::Unusable(
             "a file has the name of one of the directories on its path".to_owned(),
         ),

@@ -2,7 +2,10 @@
 
 use rustix::io::Errno;
 
-use crate::{Denial, OddNote, OddScope, StoreError};
+use crate::{
+    Denial, OddNote, OddScope, StoreError,
+    sqlite::{of_driver, result_code},
+};
 
 /// Why an attempt failed. Holds no content, name or path: of the reports of the system and of
 /// SQLite only the codes are kept.
@@ -78,10 +81,10 @@ impl From<std::io::Error> for Fault {
 
 impl From<Errno> for Fault {
     fn from(errno: Errno) -> Self {
+        if let Some(denial) = Denial::of_error(std::io::Error::from(errno).kind()) {
+            return denial.into();
+        }
         match errno {
-            Errno::ACCESS | Errno::PERM => Denial::Permission.into(),
-            Errno::ROFS => Denial::ReadOnlyFileSystem.into(),
-            Errno::NOSPC | Errno::DQUOT | Errno::FBIG => Denial::NoSpace.into(),
             Errno::NAMETOOLONG => OddNote::NameTooLong.into(),
             Errno::LOOP => OddNote::LeadsOut.into(),
             // A file system that went away, a disk that fails, no descriptors left.
@@ -109,15 +112,9 @@ impl From<Errno> for Fault {
 impl From<sqlx::Error> for Fault {
     fn from(error: sqlx::Error) -> Self {
         match &error {
-            sqlx::Error::Database(e) => {
-                let code = e.code().and_then(|code| code.parse().ok());
-                of_code(code.unwrap_or(0))
-            }
-            sqlx::Error::PoolTimedOut => Self::unavailable("no connection became free in time"),
-            sqlx::Error::PoolClosed => Self::unavailable("the store is closed"),
-            sqlx::Error::WorkerCrashed => Self::unavailable("a connection's thread ended"),
+            sqlx::Error::Database(e) => of_code(result_code(e.as_ref())),
             sqlx::Error::ColumnDecode { .. } | sqlx::Error::ColumnNotFound(_) => Self::Corrupt,
-            _ => Self::unexpected("the driver failed"),
+            error => Self::Lasting(of_driver(error)),
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use sqlx::error::DatabaseError;
+
 use super::file::unusable;
 use crate::{StoreError, values::IN_TRANSACTION};
 
@@ -74,19 +76,31 @@ impl Fault {
 impl From<sqlx::Error> for Fault {
     fn from(error: sqlx::Error) -> Self {
         match &error {
-            sqlx::Error::Database(e) => {
-                let code = e.code().and_then(|code| code.parse().ok());
-                of_code(code.unwrap_or(0))
-            }
-            sqlx::Error::PoolTimedOut => Self::unavailable("no connection became free in time"),
-            sqlx::Error::PoolClosed => Self::unavailable("the store is closed"),
-            sqlx::Error::WorkerCrashed => Self::unavailable("a connection's thread ended"),
+            sqlx::Error::Database(e) => of_code(result_code(e.as_ref())),
             sqlx::Error::ColumnDecode { index, .. } => {
                 Self::unexpected(format!("a value of column {index} can't be decoded"))
             }
-            _ => Self::unexpected("the driver failed"),
+            error => Self::Lasting(of_driver(error)),
         }
     }
+}
+
+/// SQLite's result code in a report of its own; 0 where it has none.
+pub(crate) fn result_code(report: &dyn DatabaseError) -> i32 {
+    let code = report.code().and_then(|code| code.parse().ok());
+    code.unwrap_or(0)
+}
+
+/// What the driver says beside SQLite's own reports: that there is no connection, which may pass, or
+/// what nobody expects.
+pub(crate) fn of_driver(error: &sqlx::Error) -> StoreError {
+    let reason = match error {
+        sqlx::Error::PoolTimedOut => "no connection became free in time",
+        sqlx::Error::PoolClosed => "the store is closed",
+        sqlx::Error::WorkerCrashed => "a connection's thread ended",
+        _ => return StoreError::Unexpected("the driver failed".to_owned()),
+    };
+    StoreError::Unavailable(reason.to_owned())
 }
 
 /// Another connection may be free of it, and this one later.

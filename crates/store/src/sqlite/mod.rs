@@ -21,5 +21,6 @@ mod search;
 mod snapshots;
 mod store;
 
+pub(crate) use fault::{of_driver, result_code};
 pub use options::SqliteOptions;
 pub use store::SqliteStore;
