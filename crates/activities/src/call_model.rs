@@ -70,6 +70,7 @@ impl ModelRequests {
                 .into_iter()
                 .map(ChatToolCall::from)
                 .collect(),
+            preamble_kept: false,
         };
         check_encoded(
             &output,

@@ -145,12 +145,14 @@ impl Stores {
             None => MemoryDescription {
                 kind,
                 keeps_metadata: at.keeps_metadata(),
+                keeps_transcripts: at.keeps_transcripts(),
                 ..MemoryDescription::default()
             },
             Some(files) => MemoryDescription {
                 kind,
                 read_only: files.workspace.read_only,
                 keeps_metadata: at.keeps_metadata(),
+                keeps_transcripts: at.keeps_transcripts(),
                 task_queue: files.workspace.task_queue.clone(),
                 directory: match files.stores.own_workspace {
                     None => Some(files.stores.directory.clone()),
@@ -230,6 +232,14 @@ impl StoreAt<'_> {
     pub fn keeps_metadata(&self) -> bool {
         match self.kept {
             Kept::Store(store) => store.keeps_metadata(),
+            Kept::Files(_) => false,
+        }
+    }
+
+    /// Whether the store keeps transcripts and facts. Those of files don't.
+    pub fn keeps_transcripts(&self) -> bool {
+        match self.kept {
+            Kept::Store(store) => store.transcripts().is_some() && store.facts().is_some(),
             Kept::Files(_) => false,
         }
     }

@@ -51,3 +51,11 @@ pub(crate) fn search_memory() -> String {
 pub(crate) fn model() -> String {
     "default".to_owned()
 }
+
+pub(crate) fn conversation() -> String {
+    domain::CONVERSATION_DEFAULT.to_owned()
+}
+
+pub(crate) fn recall_limit() -> usize {
+    domain::RECALL_LIMIT_DEFAULT
+}

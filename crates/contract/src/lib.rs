@@ -17,10 +17,19 @@ mod shared;
 mod write_metadata;
 
 pub use activities::{
-    call_model::{CallModel, CallModelInput, CallModelOutput, MemoryBlock},
+    add_messages::{AddMessages, AddMessagesInput, AddMessagesOutput},
+    call_model::{
+        CallModel, CallModelInput, CallModelOutput, ConversationRange, ConversationSummary,
+        MemoryBlock, PreambleRef,
+    },
+    clear_messages::{ClearMessages, ClearMessagesInput, ClearMessagesOutput},
     delete_memory::{DeleteMemory, DeleteMemoryInput, DeletedMemory},
     describe_memory::{
         DescribeMemory, DescribeMemoryInput, DescribeMemoryOutput, MemoryDescription, MemoryPlace,
+    },
+    forget::{Forget, ForgetInput, Forgotten},
+    get_messages::{
+        GetMessages, GetMessagesInput, GetMessagesOutput, MessageForm, OutlinedMessage,
     },
     list_memory::{ListMemory, ListMemoryInput, ListedMemory, MemoryFile},
     load_snapshot::{
@@ -28,7 +37,10 @@ pub use activities::{
         SnapshotAnswer, SnapshotRequest, SnapshotStats,
     },
     read_memory::{MemoryContent, ReadMemory, ReadMemoryInput},
+    recall::{Recall, RecallForm, RecallInput, RecallOutput, RecalledFact},
+    remember::{Remember, RememberInput, Remembered},
     search_memory::{MemoryMatch, MemoryMatches, SearchMemory, SearchMemoryInput},
+    summarize_messages::{SummarizeMessages, SummarizeMessagesInput, SummarizeMessagesOutput},
     tool::ToolInput,
     write_memory::{WriteMemory, WriteMemoryInput, WrittenMemory},
 };

@@ -6,8 +6,10 @@
 //!
 //! A *character* is a Unicode code point everywhere.
 
+mod conversation;
 mod edit;
 mod escape;
+mod fact;
 mod files;
 mod guidance;
 mod limits;
@@ -17,10 +19,12 @@ mod nearest;
 mod note_name;
 mod operation;
 mod placement;
+mod recall;
 mod refusal;
 mod scope;
 mod search;
 mod snapshot;
+mod stored_message;
 mod text;
 mod tools;
 mod version;
@@ -29,8 +33,10 @@ mod write_metadata;
 #[cfg(test)]
 mod deadline;
 
+pub use conversation::{CONVERSATION_DEFAULT, ConversationId, InvalidConversation};
 pub use edit::{AppliedEdit, Edit, WriteStatus};
 pub use escape::escape_stored_text;
+pub use fact::{Fact, FactKey, InvalidFact};
 pub use files::VisibleFiles;
 pub use guidance::{DEFAULT_GUIDANCE, rendered_guidance};
 pub use limits::*;
@@ -39,6 +45,7 @@ pub use nearest::{meant, nearest, with_nearest};
 pub use note_name::{InvalidNoteName, NoteName};
 pub use operation::{Fingerprint, InvalidOperation, Operation, OperationId, canonical_json};
 pub use placement::{Block, is_block_of, place_blocks, remove_blocks};
+pub use recall::{RecallCandidate, RecallQuery, RecalledFact};
 pub use refusal::Refusal;
 pub use scope::{
     InvalidScope, Scope, SegmentFault, check_store_path, check_store_prefix, short_hash,
@@ -48,6 +55,7 @@ pub use snapshot::{
     MainNote, MainPart, Notebook, RenderSettings, Rendered, SnapshotCounts, render_snapshot,
     snapshot_digest,
 };
+pub use stored_message::{InvalidMessage, StoredMessage};
 pub use text::{char_prefix, char_suffix, is_blank, is_space, trim_end_space, trim_space};
 pub use tools::{
     DELETE_MEMORY, OfferedTools, READ_MEMORY, SEARCH_MEMORY, ToolDefinition, WRITE_MEMORY,

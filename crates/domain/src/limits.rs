@@ -56,3 +56,29 @@ pub const QUERY_TERMS_MAX: usize = 32;
 /// Longest write metadata, in characters of its JSON text. It travels with every read of a note, so
 /// it holds who wrote and a reference or two, and no second note.
 pub const WRITE_METADATA_CHARS_MAX: usize = 4_096;
+
+/// Longest conversation id, in bytes of UTF-8. The key of a message is scope, conversation and
+/// position: 2,000 + 200 bytes and a number stay below the 2,704 that PostgreSQL allows.
+pub const CONVERSATION_ID_BYTES_MAX: usize = 200;
+
+/// Largest message of a transcript, in bytes of its JSON: half of what one result carries, so that
+/// a page of messages always has room for one.
+pub const MESSAGE_BYTES_MAX: usize = 512 * 1024;
+
+/// Longest role of a message, in bytes.
+pub const ROLE_BYTES_MAX: usize = 64;
+
+/// Most messages that are added at once.
+pub const MESSAGES_ADDED_MAX: usize = 1_000;
+
+/// Longest key of a fact, in bytes of UTF-8. An index row holds it beside scope and term.
+pub const FACT_KEY_BYTES_MAX: usize = 500;
+
+/// Longest value of a fact, in characters. What is longer belongs into a note.
+pub const FACT_VALUE_CHARS_MAX: usize = 16_384;
+
+/// Facts that a recall returns where the caller doesn't say how many.
+pub const RECALL_LIMIT_DEFAULT: usize = 10;
+
+/// Most facts that a recall returns.
+pub const RECALL_LIMIT_MAX: usize = 1_000;

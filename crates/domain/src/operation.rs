@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::{NoteName, OPERATION_ID_CHARS_MAX, Scope, scope::hex};
+use crate::{
+    ConversationId, Fact, FactKey, NoteName, OPERATION_ID_CHARS_MAX, Scope, StoredMessage,
+    scope::hex,
+};
 
 /// A mutation's identity: the id that stays the same when it is repeated, and the fingerprint of
 /// its arguments.
@@ -105,6 +108,39 @@ impl Fingerprint {
             "model_args": {"file": name.as_str()},
             "path": scope.key(name),
         })))
+    }
+
+    /// Fingerprint of adding these messages to a conversation. It is of their JSON texts, so numbers
+    /// in them may be of any kind.
+    pub fn of_added_messages(conversation: &ConversationId, messages: &[StoredMessage]) -> Self {
+        let texts: Vec<&str> = messages.iter().map(StoredMessage::as_json).collect();
+        Self(digest(&json!({
+            "kind": "add_messages",
+            "conversation": conversation.as_str(),
+            "messages": texts,
+        })))
+    }
+
+    /// Fingerprint of clearing a conversation.
+    pub fn of_cleared_messages(conversation: &ConversationId) -> Self {
+        Self(digest(&json!({
+            "kind": "clear_messages",
+            "conversation": conversation.as_str(),
+        })))
+    }
+
+    /// Fingerprint of remembering a fact.
+    pub fn of_remembered(fact: &Fact) -> Self {
+        Self(digest(&json!({
+            "kind": "remember",
+            "key": fact.key.as_str(),
+            "value": fact.value(),
+        })))
+    }
+
+    /// Fingerprint of forgetting a fact.
+    pub fn of_forgotten(key: &FactKey) -> Self {
+        Self(digest(&json!({"kind": "forget", "key": key.as_str()})))
     }
 
     /// Wraps a fingerprint as a store holds it, or as another kind of mutation computes it.

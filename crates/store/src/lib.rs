@@ -32,6 +32,7 @@
 mod change;
 mod counts;
 mod error;
+mod facts;
 mod fallback;
 mod file;
 mod in_memory;
@@ -46,6 +47,7 @@ mod request;
 mod scoring;
 mod snapshots;
 mod sqlite;
+mod transcripts;
 mod values;
 mod view;
 
@@ -59,6 +61,7 @@ pub mod fault_points {
 }
 
 pub use error::{Denial, MutationError, OddNote, OddScope, StoreError};
+pub use facts::{FactForgotten, FactKept, FactStore, Facts, ListedFact};
 pub use file::{FileOptions, FileStore};
 pub use in_memory::InMemoryStore;
 pub use notes::{NoteStore, TailRead};
@@ -67,6 +70,10 @@ pub use receipt::{Receipt, ReceiptStatus};
 pub use request::{EditRequest, Expected, WriteRequest};
 pub use snapshots::SnapshotStore;
 pub use sqlite::{SqliteOptions, SqliteStore};
+pub use transcripts::{
+    Conversations, ListedConversation, MessageSelection, MessagesAdded, MessagesCleared,
+    TranscriptBounds, TranscriptPart, TranscriptStore,
+};
 pub use values::{CONTENT_BYTES_MAX, DIGEST_BYTES_MAX, check_content, check_operation};
 pub use view::{ListedNote, Listing, Names, NotePart, NotebookBounds};
 
@@ -75,6 +82,16 @@ pub trait Store: NoteStore {
     /// Where the store keeps the texts of snapshots; `None` where it doesn't, so that blocks can't
     /// be delivered by reference and come inline instead.
     fn snapshots(&self) -> Option<&dyn SnapshotStore> {
+        None
+    }
+
+    /// Where the store keeps transcripts; `None` where it keeps none.
+    fn transcripts(&self) -> Option<&dyn TranscriptStore> {
+        None
+    }
+
+    /// Where the store keeps facts; `None` where it keeps none.
+    fn facts(&self) -> Option<&dyn FactStore> {
         None
     }
 }

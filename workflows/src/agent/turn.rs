@@ -167,6 +167,8 @@ impl<W: AgentHost> Turn<'_, W> {
             messages: self.ctx.state(|host| host.agent().transcript()),
             memories,
             tools: self.setup.definitions(),
+            conversation: None,
+            preamble: None,
         };
         self.record(&request)?;
         let step = self.setup.session.next_step(self.ctx);

@@ -37,6 +37,70 @@ pub struct CallModelInput {
     /// Tools that the model may call.
     #[serde(default)]
     pub tools: Vec<ChatToolDefinition>,
+    /// Messages of a stored transcript that come before `messages`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<ConversationRange>,
+    /// Where instructions and tools are kept, so that they needn't be recorded with each request. A
+    /// request that has any beside it keeps them there; one that has none of either fetches them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preamble: Option<PreambleRef>,
+}
+
+/// A part of a stored transcript, as a model request sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
+pub struct ConversationRange {
+    /// Which of the worker's stores keeps it.
+    #[serde(default = "defaults::store")]
+    pub store: String,
+    /// The run's workspace, for a store that keeps its files there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    /// Whose it is.
+    pub scope: ScopeRef,
+    /// Which conversation of the scope: 1 to 200 bytes without control characters.
+    #[serde(default = "defaults::conversation")]
+    pub conversation: String,
+    /// Position of the first message.
+    pub from: u64,
+    /// Position after the last message.
+    pub to: u64,
+    /// What stands for the messages before the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<ConversationSummary>,
+}
+
+/// A summary of earlier messages, or where its text is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
+#[serde(tag = "delivery", rename_all = "snake_case")]
+pub enum ConversationSummary {
+    /// The text itself.
+    Inline {
+        /// The text, as the model that summarised gave it.
+        text: String,
+    },
+    /// A text that `summarize_messages` kept beside the transcript.
+    Reference {
+        /// SHA-256 of the text, lower-case hexadecimal.
+        digest: String,
+    },
+}
+
+/// Where instructions and tools of model requests are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
+pub struct PreambleRef {
+    /// Which of the worker's stores keeps them.
+    #[serde(default = "defaults::store")]
+    pub store: String,
+    /// The run's workspace, for a store that keeps its files there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    /// Under which scope.
+    pub scope: ScopeRef,
+    /// SHA-256 of the canonical JSON of `{"instructions": …, "tools": […]}`, lower-case hexadecimal.
+    pub digest: String,
 }
 
 /// A memory block, or where its text is kept.
@@ -82,4 +146,7 @@ pub struct CallModelOutput {
     /// Tool calls of the answer, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ChatToolCall>,
+    /// Whether instructions and tools are kept where the request said.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub preamble_kept: bool,
 }

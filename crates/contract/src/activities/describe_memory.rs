@@ -63,6 +63,9 @@ pub struct MemoryDescription {
     /// Whether its store keeps metadata of writes.
     #[serde(default)]
     pub keeps_metadata: bool,
+    /// Whether its store keeps transcripts and facts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_transcripts: bool,
     /// Task queue of all its activities; missing where they may go to any that a worker with this
     /// store serves.
     #[serde(default, skip_serializing_if = "Option::is_none")]

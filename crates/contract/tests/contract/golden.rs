@@ -131,6 +131,7 @@ fn describe_memory() {
         kind: "file".to_owned(),
         read_only: true,
         keeps_metadata: false,
+        keeps_transcripts: false,
         task_queue: Some("build-machine".to_owned()),
         directory: Some(".agent-memory".to_owned()),
     };
@@ -138,6 +139,7 @@ fn describe_memory() {
         kind: "postgres".to_owned(),
         read_only: false,
         keeps_metadata: true,
+        keeps_transcripts: true,
         task_queue: None,
         directory: None,
     };
@@ -355,6 +357,8 @@ fn call_model() {
             description: "Reads a note.".to_owned(),
             parameters: json!({"type": "object"}),
         }],
+        conversation: None,
+        preamble: None,
     };
     golden("call_model_input", &input);
     golden(
@@ -362,6 +366,7 @@ fn call_model() {
         &CallModelOutput {
             text: "Green.".to_owned(),
             tool_calls: vec![call()],
+            preamble_kept: false,
         },
     );
 }
@@ -381,6 +386,8 @@ fn call_model_with_what_earlier_requests_left() {
         }],
         memories: vec![MemoryBlock::Absent { scope: scope() }],
         tools: Vec::new(),
+        conversation: None,
+        preamble: None,
     };
     golden("call_model_input_left_blocks", &input);
 }

@@ -1,0 +1,125 @@
+//! Messages as transcripts keep them: JSON objects of any dialect.
+
+use serde_json::{Map, Value};
+
+use crate::{MESSAGE_BYTES_MAX, ROLE_BYTES_MAX};
+
+/// One message of a transcript: the JSON object that a caller gave, with whatever fields it has.
+///
+/// All that is asked of it is a `role`. What it says is read from it when it is needed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredMessage {
+    object: Map<String, Value>,
+    /// The object as text: what stores keep, and what the bound measures.
+    json: String,
+}
+
+/// Why a value is no message. The text quotes none of it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidMessage {
+    /// It is no object.
+    #[error("must be a JSON object")]
+    NoObject,
+    /// It has no usable role.
+    #[error("needs `role`, a text of 1 to {ROLE_BYTES_MAX} bytes, such as `user`")]
+    Role,
+    /// A text or a key in it holds U+0000.
+    #[error("contains a NUL character (U+0000) in `{path}`; leave it out")]
+    Nul {
+        /// Where, such as `content[0].text`.
+        path: String,
+    },
+    /// It is too large.
+    #[error(
+        "has {bytes} bytes as JSON, {MESSAGE_BYTES_MAX} are allowed; split it, or keep a reference to what is large"
+    )]
+    TooLarge {
+        /// Bytes of its JSON.
+        bytes: usize,
+    },
+}
+
+impl StoredMessage {
+    /// Checks a value.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidMessage`].
+    pub fn new(value: Value) -> Result<Self, InvalidMessage> {
+        let Value::Object(object) = value else {
+            return Err(InvalidMessage::NoObject);
+        };
+        let role = object.get("role").and_then(Value::as_str);
+        if !role.is_some_and(|role| (1..=ROLE_BYTES_MAX).contains(&role.len())) {
+            return Err(InvalidMessage::Role);
+        }
+        if let Some(path) = nul_in_object(&object, "") {
+            return Err(InvalidMessage::Nul { path });
+        }
+        let value = Value::Object(object);
+        let json = value.to_string();
+        if json.len() > MESSAGE_BYTES_MAX {
+            return Err(InvalidMessage::TooLarge { bytes: json.len() });
+        }
+        let Value::Object(object) = value else {
+            return Err(InvalidMessage::NoObject);
+        };
+        Ok(Self { object, json })
+    }
+
+    /// Reads back what a store kept.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidMessage`]; a store that kept one of ours never gives any.
+    pub fn from_json(json: &str) -> Result<Self, InvalidMessage> {
+        Self::new(serde_json::from_str(json).map_err(|_| InvalidMessage::NoObject)?)
+    }
+
+    /// Its JSON text, without spaces between.
+    pub fn as_json(&self) -> &str {
+        &self.json
+    }
+
+    /// Its fields.
+    pub fn object(&self) -> &Map<String, Value> {
+        &self.object
+    }
+
+    /// Its fields, as a value.
+    pub fn into_value(self) -> Value {
+        Value::Object(self.object)
+    }
+
+    /// Who speaks, as the caller named it.
+    pub fn role(&self) -> &str {
+        self.object
+            .get("role")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    }
+}
+
+/// Where an object holds U+0000; `None` where nowhere.
+fn nul_in_object(object: &Map<String, Value>, path: &str) -> Option<String> {
+    let separator = if path.is_empty() { "" } else { "." };
+    object.iter().find_map(|(key, value)| {
+        if key.contains('\0') {
+            let shown = key.replace('\0', "\\u0000");
+            return Some(format!("{path}{separator}{shown}"));
+        }
+        nul_in(value, &format!("{path}{separator}{key}"))
+    })
+}
+
+fn nul_in(value: &Value, path: &str) -> Option<String> {
+    match value {
+        Value::String(text) => text.contains('\0').then(|| path.to_owned()),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .find_map(|(index, item)| nul_in(item, &format!("{path}[{index}]"))),
+        Value::Object(object) => nul_in_object(object, path),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
+}

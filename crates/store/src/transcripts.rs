@@ -1,0 +1,140 @@
+//! The transcripts of a store: messages of conversations, in order.
+
+use async_trait::async_trait;
+use notekeeper_domain::{ConversationId, Operation, Scope, StoredMessage};
+
+use crate::{MutationError, StoreError};
+
+/// Transcripts of conversations.
+///
+/// # Positions
+///
+/// Each message has a position in its conversation: the number of messages ever added before it.
+/// Positions are dense, follow the order in which additions took effect, and never come back, not
+/// even after the conversation was cleared. The messages that are there are one range, from
+/// [`TranscriptBounds::first`] up to and without [`TranscriptBounds::next`]. A conversation that
+/// nothing was ever added to has the bounds 0 and 0.
+///
+/// # Mutations
+///
+/// They do as those of notes do ([`NoteStore`](crate::NoteStore)): look for the operation's receipt
+/// first, and change the transcript and keep the receipt in one step. Receipts of one scope share
+/// one space of ids, those of notes and facts included.
+#[async_trait]
+pub trait TranscriptStore: Send + Sync {
+    /// Adds messages at the end, side by side and in their order, 1 to
+    /// [`MESSAGES_ADDED_MAX`](notekeeper_domain::MESSAGES_ADDED_MAX) of them.
+    async fn add_messages(
+        &self,
+        scope: &Scope,
+        conversation: &ConversationId,
+        messages: &[StoredMessage],
+        operation: Option<&Operation>,
+    ) -> Result<MessagesAdded, MutationError>;
+
+    /// Removes all messages that are there when it takes effect. What is added later stays, also
+    /// where the same operation is repeated.
+    async fn clear_messages(
+        &self,
+        scope: &Scope,
+        conversation: &ConversationId,
+        operation: Option<&Operation>,
+    ) -> Result<MessagesCleared, MutationError>;
+
+    /// The messages of a selection, ascending, as many from its beginning as have at most
+    /// `bytes_max` bytes of JSON together; always at least one where the selection has any. They and
+    /// the bounds are of one moment.
+    async fn messages(
+        &self,
+        scope: &Scope,
+        conversation: &ConversationId,
+        selection: MessageSelection,
+        bytes_max: usize,
+    ) -> Result<TranscriptPart, StoreError>;
+
+    /// The first `conversations_max` conversations of the scope after the one with the id `after`,
+    /// ascending by code point of their ids; those that were cleared among them.
+    async fn conversations(
+        &self,
+        scope: &Scope,
+        after: Option<&ConversationId>,
+        conversations_max: usize,
+    ) -> Result<Conversations, StoreError>;
+}
+
+/// Which messages of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MessageSelection {
+    /// All that are there.
+    All,
+    /// The newest ones, at most so many.
+    Newest(u64),
+    /// Those that are there of the positions from the first up to and without the second.
+    Range(u64, u64),
+}
+
+/// What adding messages came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessagesAdded {
+    /// Position of the first of them.
+    pub first: u64,
+    /// Position after the last of them.
+    pub next: u64,
+    /// Whether this answer comes from the receipt of an earlier call.
+    pub replayed: bool,
+}
+
+/// What clearing a conversation came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessagesCleared {
+    /// Position of the first message that was there.
+    pub first: u64,
+    /// Position after the last one that was removed, and of the next that is added.
+    pub next: u64,
+    /// Whether this answer comes from the receipt of an earlier call.
+    pub replayed: bool,
+}
+
+/// Which positions of a conversation hold messages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TranscriptBounds {
+    /// Position of the first message that is there.
+    pub first: u64,
+    /// Position of the next message that is added.
+    pub next: u64,
+}
+
+/// A part of a transcript.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TranscriptPart {
+    /// The messages, ascending.
+    pub messages: Vec<StoredMessage>,
+    /// Position of the first of them; where there is none, of the end of the selection within the
+    /// bounds.
+    pub first: u64,
+    /// The bounds of the whole transcript.
+    pub bounds: TranscriptBounds,
+    /// Whether the selection has more messages, after these.
+    pub more: bool,
+}
+
+/// Conversations of a scope.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Conversations {
+    /// The conversations, ascending by id.
+    pub conversations: Vec<ListedConversation>,
+    /// Whether there are more.
+    pub more: bool,
+}
+
+/// A conversation in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedConversation {
+    /// Its id.
+    pub id: ConversationId,
+    /// Where its messages are.
+    pub bounds: TranscriptBounds,
+    /// When a message was added or the conversation was cleared last, such as
+    /// `2026-01-31T12:00:00Z`; `None` where the store keeps no times.
+    pub updated_at: Option<String>,
+}
