@@ -11,12 +11,13 @@ use serde_json::Value;
 
 use crate::{
     CallModelInput, CallModelOutput, ChatMemory, ChatMessage, ChatToolCall, ChatToolDefinition,
-    DeleteMemoryInput, DeletedMemory, Delivery, DescribeMemoryInput, DescribeMemoryOutput,
-    FailureType, ListMemoryInput, ListedMemory, LoadSnapshotInput, LoadSnapshotOutput, MemoryBlock,
-    MemoryContent, MemoryDescription, MemoryFile, MemoryMatch, MemoryMatches, MemoryPlace,
-    MetadataSource, OperationRef, Outcome, ReadMemoryInput, Refused, RenderOptions, ScopeRef,
-    SearchMemoryInput, SnapshotAnswer, SnapshotRequest, SnapshotStats, ToolInput, WriteMemoryInput,
-    WrittenMemory, write_metadata::SourceJson,
+    ConversationRange, ConversationSummary, DeleteMemoryInput, DeletedMemory, Delivery,
+    DescribeMemoryInput, DescribeMemoryOutput, FailureType, ListMemoryInput, ListedMemory,
+    LoadSnapshotInput, LoadSnapshotOutput, MemoryBlock, MemoryContent, MemoryDescription,
+    MemoryFile, MemoryMatch, MemoryMatches, MemoryPlace, MetadataSource, OperationRef, Outcome,
+    PreambleRef, ReadMemoryInput, Refused, RenderOptions, ScopeRef, SearchMemoryInput,
+    SnapshotAnswer, SnapshotRequest, SnapshotStats, ToolInput, WriteMemoryInput, WrittenMemory,
+    write_metadata::SourceJson,
 };
 
 /// Which way a type goes: what may be left out differs.
@@ -57,6 +58,11 @@ fn table(name: &str) -> Option<String> {
         "SnapshotStats" => fields::<SnapshotStats>(Result),
         "CallModelInput" => fields::<CallModelInput>(Argument),
         "MemoryBlock" => tables::variants(&schema::<MemoryBlock>(Argument), Argument),
+        "ConversationRange" => fields::<ConversationRange>(Argument),
+        "ConversationSummary" => {
+            tables::variants(&schema::<ConversationSummary>(Argument), Argument)
+        }
+        "PreambleRef" => fields::<PreambleRef>(Argument),
         "ChatMemory" => fields::<ChatMemory>(Argument),
         "ChatMessage" => tables::variants(&schema::<ChatMessage>(Argument), Argument),
         "ChatToolDefinition" => fields::<ChatToolDefinition>(Argument),
