@@ -74,7 +74,9 @@ pub use transcripts::{
     Conversations, ListedConversation, MessageSelection, MessagesAdded, MessagesCleared,
     TranscriptBounds, TranscriptPart, TranscriptStore,
 };
-pub use values::{CONTENT_BYTES_MAX, DIGEST_BYTES_MAX, check_content, check_operation};
+pub use values::{
+    CONTENT_BYTES_MAX, DIGEST_BYTES_MAX, check_content, check_messages, check_operation,
+};
 pub use view::{ListedNote, Listing, Names, NotePart, NotebookBounds};
 
 /// All that a worker asks of a store.

@@ -1,5 +1,7 @@
 //! The transcripts of a store: messages of conversations, in order.
 
+use std::ops::Range;
+
 use async_trait::async_trait;
 use notekeeper_domain::{ConversationId, Operation, Scope, StoredMessage};
 
@@ -71,6 +73,21 @@ pub enum MessageSelection {
     Newest(u64),
     /// Those that are there of the positions from the first up to and without the second.
     Range(u64, u64),
+}
+
+impl MessageSelection {
+    /// The positions that it selects of those that are there. An empty range ends where the
+    /// selection does, as near to that as there are positions.
+    pub fn within(self, bounds: TranscriptBounds) -> Range<u64> {
+        let TranscriptBounds { first, next } = bounds;
+        let (from, to) = match self {
+            Self::All => (first, next),
+            Self::Newest(messages) => (next.saturating_sub(messages), next),
+            Self::Range(from, to) => (from, to),
+        };
+        let to = to.clamp(first, next);
+        from.clamp(first, to)..to
+    }
 }
 
 /// What adding messages came to.

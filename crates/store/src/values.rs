@@ -1,7 +1,7 @@
 //! Bounds of stored values, checked before any store sees them, so that all stores refuse the
 //! same.
 
-use notekeeper_domain::{Edit, Operation};
+use notekeeper_domain::{Edit, MESSAGES_ADDED_MAX, Operation, StoredMessage};
 
 use crate::StoreError;
 
@@ -63,6 +63,35 @@ pub(crate) fn check_digest(field: &'static str, digest: &str) -> Result<(), Stor
 /// [`StoreError::InvalidValue`] for a fingerprint over [`DIGEST_BYTES_MAX`] or with U+0000.
 pub fn check_operation(operation: &Operation) -> Result<(), StoreError> {
     check_digest("fingerprint", operation.fingerprint.as_str())
+}
+
+/// What every store refuses of messages that are to be added, before it looks at anything else. Each of
+/// them was checked when it was made.
+///
+/// # Errors
+///
+/// [`StoreError::InvalidValue`] where there are none or more than [`MESSAGES_ADDED_MAX`],
+/// [`StoreError::TooLarge`] where they have more than [`CONTENT_BYTES_MAX`] bytes of JSON together.
+pub fn check_messages(messages: &[StoredMessage]) -> Result<(), StoreError> {
+    let field = "messages";
+    if !(1..=MESSAGES_ADDED_MAX).contains(&messages.len()) {
+        return Err(StoreError::InvalidValue {
+            field,
+            reason: format!(
+                "there are {}, 1 to {MESSAGES_ADDED_MAX} can be added at once",
+                messages.len()
+            ),
+        });
+    }
+    let bytes = messages.iter().map(|message| message.as_json().len()).sum();
+    if bytes > CONTENT_BYTES_MAX {
+        return Err(StoreError::TooLarge {
+            field,
+            bytes,
+            bytes_max: CONTENT_BYTES_MAX,
+        });
+    }
+    Ok(())
 }
 
 /// Edits have public fields, so they needn't come from [`Edit::new`].

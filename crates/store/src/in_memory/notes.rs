@@ -1,10 +1,6 @@
-//! Notes in the memory of one process: the specification of what a store does, in its simplest
-//! code.
+//! Notes, as [`NoteStore`] says.
 
-use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use notekeeper_domain::{
@@ -12,40 +8,16 @@ use notekeeper_domain::{
     SearchAnswer, SearchLimits, SearchQuery, Version, WriteMetadata, char_prefix, char_suffix,
 };
 
+use super::InMemoryStore;
 use crate::{
     EditRequest, Expected, ListedNote, Listing, MutationError, Names, NotePart, NoteStore,
-    NotebookBounds, Receipt, ReceiptStatus, SnapshotStore, Store, StoreError, WriteRequest,
+    NotebookBounds, Receipt, ReceiptStatus, StoreError, WriteRequest,
     scoring::score,
-    values::{RECEIPTS_PER_SCOPE_MAX, check_content, check_digest, check_edit, check_operation},
+    values::{check_content, check_edit, check_operation},
 };
 
-/// A store that lives as long as its process.
-///
-/// It keeps the newest 1,024 receipts of each scope: an operation that is repeated later than
-/// that is applied again.
-#[derive(Debug, Default)]
-pub struct InMemoryStore {
-    state: Mutex<State>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    /// Counts up over the whole store, so that no version ever comes back.
-    last_version: u64,
-    scopes: BTreeMap<Scope, ScopeState>,
-}
-
-#[derive(Debug, Default)]
-struct ScopeState {
-    notes: BTreeMap<NoteName, Note>,
-    receipts: HashMap<OperationId, (Operation, Receipt)>,
-    /// Ids of the receipts, oldest first.
-    receipt_order: VecDeque<OperationId>,
-    snapshots: BTreeMap<String, String>,
-}
-
 #[derive(Debug)]
-struct Note {
+pub(super) struct Note {
     /// Shared with searches, which go on after the lock was given back.
     content: Arc<str>,
     version: Version,
@@ -54,12 +26,6 @@ struct Note {
 }
 
 impl InMemoryStore {
-    /// A panic of another caller can't leave a change half done, so a poisoned lock is as good as
-    /// any.
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The first notes of a scope by name, all at one moment, and whether there are more.
     fn first_notes(&self, scope: &Scope, notes_max: usize) -> (Vec<(NoteName, Arc<str>)>, bool) {
         let state = self.lock();
@@ -87,11 +53,7 @@ impl InMemoryStore {
         }
         let state = &mut *self.lock();
         let in_scope = state.scopes.entry(scope.clone()).or_default();
-        if let Some(receipt) = operation
-            .map(|o| in_scope.receipt(o))
-            .transpose()?
-            .flatten()
-        {
+        if let Some(receipt) = in_scope.receipts.answer(operation)? {
             return Ok(receipt);
         }
         let current = in_scope.notes.get(name);
@@ -129,37 +91,8 @@ impl InMemoryStore {
             }
             None => drop(in_scope.notes.remove(name)),
         }
-        if let Some(operation) = operation {
-            in_scope.keep_receipt(operation, &receipt);
-        }
+        in_scope.receipts.keep(operation, &receipt);
         Ok(receipt)
-    }
-}
-
-impl ScopeState {
-    fn receipt(&self, operation: &Operation) -> Result<Option<Receipt>, MutationError> {
-        match self.receipts.get(&operation.id) {
-            None => Ok(None),
-            Some((first, _)) if first.fingerprint != operation.fingerprint => {
-                Err(MutationError::OperationConflict)
-            }
-            Some((_, receipt)) => Ok(Some(Receipt {
-                chars: None,
-                replayed: true,
-                ..receipt.clone()
-            })),
-        }
-    }
-
-    fn keep_receipt(&mut self, operation: &Operation, receipt: &Receipt) {
-        self.receipts
-            .insert(operation.id.clone(), (operation.clone(), receipt.clone()));
-        self.receipt_order.push_back(operation.id.clone());
-        if self.receipt_order.len() > usize::from(RECEIPTS_PER_SCOPE_MAX)
-            && let Some(oldest) = self.receipt_order.pop_front()
-        {
-            self.receipts.remove(&oldest);
-        }
     }
 }
 
@@ -256,10 +189,9 @@ impl NoteStore for InMemoryStore {
         operation: &Operation,
     ) -> Result<Option<Receipt>, MutationError> {
         check_operation(operation)?;
-        self.lock()
-            .scopes
-            .get(scope)
-            .map_or(Ok(None), |in_scope| in_scope.receipt(operation))
+        self.lock().scopes.get(scope).map_or(Ok(None), |in_scope| {
+            in_scope.receipts.answer(Some(operation))
+        })
     }
 
     async fn names(&self, scope: &Scope, names_max: usize) -> Result<Names, StoreError> {
@@ -338,38 +270,5 @@ impl NoteStore for InMemoryStore {
 
     fn keeps_metadata(&self) -> bool {
         true
-    }
-}
-
-impl Store for InMemoryStore {
-    fn snapshots(&self) -> Option<&dyn SnapshotStore> {
-        Some(self)
-    }
-}
-
-#[async_trait]
-impl SnapshotStore for InMemoryStore {
-    async fn keep_snapshot(
-        &self,
-        scope: &Scope,
-        digest: &str,
-        text: &str,
-    ) -> Result<(), StoreError> {
-        check_digest("digest", digest)?;
-        check_content("text", text)?;
-        let mut state = self.lock();
-        let in_scope = state.scopes.entry(scope.clone()).or_default();
-        in_scope
-            .snapshots
-            .entry(digest.to_owned())
-            .or_insert_with(|| text.to_owned());
-        Ok(())
-    }
-
-    async fn snapshot(&self, scope: &Scope, digest: &str) -> Result<Option<String>, StoreError> {
-        check_digest("digest", digest)?;
-        let state = self.lock();
-        let in_scope = state.scopes.get(scope);
-        Ok(in_scope.and_then(|in_scope| in_scope.snapshots.get(digest).cloned()))
     }
 }
