@@ -10,14 +10,17 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
-    CallModelInput, CallModelOutput, ChatMemory, ChatMessage, ChatToolCall, ChatToolDefinition,
-    ConversationRange, ConversationSummary, DeleteMemoryInput, DeletedMemory, Delivery,
-    DescribeMemoryInput, DescribeMemoryOutput, FailureType, ListMemoryInput, ListedMemory,
-    LoadSnapshotInput, LoadSnapshotOutput, MemoryBlock, MemoryContent, MemoryDescription,
-    MemoryFile, MemoryMatch, MemoryMatches, MemoryPlace, MetadataSource, OperationRef, Outcome,
-    PreambleRef, ReadMemoryInput, Refused, RenderOptions, ScopeRef, SearchMemoryInput,
-    SnapshotAnswer, SnapshotRequest, SnapshotStats, ToolInput, WriteMemoryInput, WrittenMemory,
-    write_metadata::SourceJson,
+    AddMessagesInput, AddMessagesOutput, CallModelInput, CallModelOutput, ChatMemory, ChatMessage,
+    ChatToolCall, ChatToolDefinition, ClearMessagesInput, ClearMessagesOutput, ConversationRange,
+    ConversationSummary, DeleteMemoryInput, DeletedMemory, Delivery, DescribeMemoryInput,
+    DescribeMemoryOutput, FailureType, ForgetInput, Forgotten, GetMessagesInput, GetMessagesOutput,
+    ListMemoryInput, ListedMemory, LoadSnapshotInput, LoadSnapshotOutput, MemoryBlock,
+    MemoryContent, MemoryDescription, MemoryFile, MemoryMatch, MemoryMatches, MemoryPlace,
+    MessageForm, MetadataSource, OperationRef, Outcome, OutlinedMessage, PreambleRef,
+    ReadMemoryInput, RecallForm, RecallInput, RecallOutput, RecalledFact, Refused, RememberInput,
+    Remembered, RenderOptions, ScopeRef, SearchMemoryInput, SnapshotAnswer, SnapshotRequest,
+    SnapshotStats, SummarizeMessagesInput, SummarizeMessagesOutput, ToolInput, WriteMemoryInput,
+    WrittenMemory, write_metadata::SourceJson,
 };
 
 /// Which way a type goes: what may be left out differs.
@@ -68,6 +71,24 @@ fn table(name: &str) -> Option<String> {
         "ChatToolDefinition" => fields::<ChatToolDefinition>(Argument),
         "CallModelOutput" => fields::<CallModelOutput>(Result),
         "ChatToolCall" => fields::<ChatToolCall>(Argument),
+        "GetMessagesInput" => fields::<GetMessagesInput>(Argument),
+        "MessageForm" => tables::values(&schema::<MessageForm>(Argument)),
+        "GetMessagesOutput" => fields::<GetMessagesOutput>(Result),
+        "OutlinedMessage" => fields::<OutlinedMessage>(Result),
+        "AddMessagesInput" => fields::<AddMessagesInput>(Argument),
+        "AddMessagesOutput" => fields::<AddMessagesOutput>(Result),
+        "ClearMessagesInput" => fields::<ClearMessagesInput>(Argument),
+        "ClearMessagesOutput" => fields::<ClearMessagesOutput>(Result),
+        "RememberInput" => fields::<RememberInput>(Argument),
+        "Remembered" => fields::<Remembered>(Result),
+        "RecallInput" => fields::<RecallInput>(Argument),
+        "RecallForm" => tables::values(&schema::<RecallForm>(Argument)),
+        "RecallOutput" => fields::<RecallOutput>(Result),
+        "RecalledFact" => fields::<RecalledFact>(Result),
+        "ForgetInput" => fields::<ForgetInput>(Argument),
+        "Forgotten" => fields::<Forgotten>(Result),
+        "SummarizeMessagesInput" => fields::<SummarizeMessagesInput>(Argument),
+        "SummarizeMessagesOutput" => fields::<SummarizeMessagesOutput>(Result),
         "ToolInput" => fields::<ToolInput>(Result),
         "Scope" => fields::<ScopeRef>(Argument),
         "WriteMetadata" => tables::fields(
@@ -121,6 +142,32 @@ fn schema_files() -> Vec<(&'static str, Value)> {
         ("load_snapshot.output", schema::<LoadSnapshotOutput>(Result)),
         ("call_model.input", schema::<CallModelInput>(Argument)),
         ("call_model.output", schema::<CallModelOutput>(Result)),
+        ("get_messages.input", schema::<GetMessagesInput>(Argument)),
+        ("get_messages.output", schema::<GetMessagesOutput>(Result)),
+        ("add_messages.input", schema::<AddMessagesInput>(Argument)),
+        ("add_messages.output", schema::<AddMessagesOutput>(Result)),
+        (
+            "clear_messages.input",
+            schema::<ClearMessagesInput>(Argument),
+        ),
+        (
+            "clear_messages.output",
+            schema::<ClearMessagesOutput>(Result),
+        ),
+        ("remember.input", schema::<RememberInput>(Argument)),
+        ("remember.output", schema::<Outcome<Remembered>>(Result)),
+        ("recall.input", schema::<RecallInput>(Argument)),
+        ("recall.output", schema::<RecallOutput>(Result)),
+        ("forget.input", schema::<ForgetInput>(Argument)),
+        ("forget.output", schema::<Outcome<Forgotten>>(Result)),
+        (
+            "summarize_messages.input",
+            schema::<SummarizeMessagesInput>(Argument),
+        ),
+        (
+            "summarize_messages.output",
+            schema::<SummarizeMessagesOutput>(Result),
+        ),
         ("application_tool.input", schema::<ToolInput>(Result)),
     ]
 }

@@ -13,6 +13,7 @@ mod failure;
 mod known_keys;
 mod messages;
 mod outcome;
+mod preamble;
 mod shared;
 mod write_metadata;
 
@@ -49,6 +50,7 @@ pub use failure::FailureType;
 pub use known_keys::{UnknownKey, Unreadable, read_strictly};
 pub use messages::{ChatMemory, ChatMessage, ChatToolCall, ChatToolDefinition};
 pub use outcome::{Outcome, Refused};
+pub use preamble::Preamble;
 pub use shared::{
     DEFAULT_STORE, MEMORY_TASK_QUEUE, OperationRef, RESULT_BYTES_MAX, ScopeRef, WORKFLOW_TASK_QUEUE,
 };

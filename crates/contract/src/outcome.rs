@@ -22,7 +22,8 @@ pub struct Refused {
     /// Stable code: `invalid_path`, `empty_content`, `nul`, `not_found`, `old_text_not_found`,
     /// `ambiguous`, `too_large`, `too_large_existing`, `protected`, `read_only`,
     /// `workspace_refused`, `read_refused`, `conflict_exhausted`, `path_escape`, `unusable_file`,
-    /// `query_empty`, `query_too_long`, `query_too_many_terms`, `invalid_arguments`, `unknown_tool`.
+    /// `query_empty`, `query_too_long`, `query_too_many_terms`, `invalid_key`, `invalid_arguments`,
+    /// `unknown_tool`.
     pub reason: String,
     /// Text for the model.
     pub message: String,

@@ -1,6 +1,6 @@
 //! Refusals: what a tool call got wrong and the model can correct.
 
-use crate::{InvalidNoteName, QUERY_CHARS_MAX, QUERY_TERMS_MAX};
+use crate::{InvalidFact, InvalidNoteName, QUERY_CHARS_MAX, QUERY_TERMS_MAX};
 
 /// A tool call that can't be done as asked. It is told to the model, recorded as a result, and
 /// never retried.
@@ -99,6 +99,9 @@ pub enum Refusal {
     /// The query has too many different terms.
     #[error("query has more than {QUERY_TERMS_MAX} different words; use fewer")]
     QueryTooManyTerms,
+    /// Key and value make no fact.
+    #[error(transparent)]
+    InvalidFact(#[from] InvalidFact),
 }
 
 impl Refusal {
@@ -123,6 +126,7 @@ impl Refusal {
             Self::QueryTooLong { .. } => "query_too_long",
             Self::QueryEmpty => "query_empty",
             Self::QueryTooManyTerms => "query_too_many_terms",
+            Self::InvalidFact(fault) => fault.code(),
         }
     }
 }
@@ -164,6 +168,7 @@ mod tests {
             Refusal::QueryTooLong { chars: 1_001 },
             Refusal::QueryEmpty,
             Refusal::QueryTooManyTerms,
+            Refusal::InvalidFact(InvalidFact::Key),
         ]
     }
 

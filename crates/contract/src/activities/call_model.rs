@@ -99,7 +99,8 @@ pub struct PreambleRef {
     pub workspace: Option<String>,
     /// Under which scope.
     pub scope: ScopeRef,
-    /// SHA-256 of the canonical JSON of `{"instructions": …, "tools": […]}`, lower-case hexadecimal.
+    /// SHA-256 of `{"instructions": …, "tools": […]}` as canonical JSON (keys sorted, no spaces, all
+    /// but ASCII escaped), lower-case hexadecimal.
     pub digest: String,
 }
 

@@ -34,7 +34,7 @@ pub struct GetMessagesInput {
     /// Which conversation of the scope: 1 to 200 bytes without control characters.
     #[serde(default = "defaults::conversation")]
     pub conversation: String,
-    /// At most so many, the most recent ones; all where it is missing.
+    /// At most so many, the most recent ones; all where it is missing. 0 tells positions alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
     /// Where an earlier answer ended, as it said; `limit` and `from` are of the first call then.
@@ -78,8 +78,12 @@ pub struct GetMessagesOutput {
     pub outlines: Vec<OutlinedMessage>,
     /// Position of the first of them in the conversation; of `next` where there is none.
     pub first: u64,
-    /// Position of the next message that is added to the conversation.
+    /// Position of the next message that is added to the conversation; of an answer to a cursor, as it
+    /// was when the first answer was given.
     pub next: u64,
+    /// Position of the oldest message that is there; of `next` where none is.
+    #[serde(default)]
+    pub oldest: u64,
     /// Where to go on, if there are more messages than one answer carries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,

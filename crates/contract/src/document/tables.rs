@@ -1,6 +1,6 @@
 //! Markdown tables of schemas.
 
-use notekeeper_domain::{InvalidNoteName, Refusal};
+use notekeeper_domain::{FACT_VALUE_CHARS_MAX, InvalidFact, InvalidNoteName, Refusal};
 use serde_json::Value;
 
 use super::Way;
@@ -115,6 +115,11 @@ fn every_refusal() -> Vec<Refusal> {
         Refusal::QueryTooLong { chars: 1_001 },
         Refusal::QueryEmpty,
         Refusal::QueryTooManyTerms,
+        Refusal::InvalidFact(InvalidFact::Key),
+        Refusal::InvalidFact(InvalidFact::Nul { part: "value" }),
+        Refusal::InvalidFact(InvalidFact::TooLarge {
+            chars: FACT_VALUE_CHARS_MAX + 1,
+        }),
     ]
 }
 
@@ -137,6 +142,8 @@ fn activities(refusal: &Refusal) -> &'static str {
             "write, read, delete, of a store of files"
         }
         Refusal::QueryTooLong { .. } | Refusal::QueryEmpty | Refusal::QueryTooManyTerms => "search",
+        Refusal::InvalidFact(InvalidFact::TooLarge { .. }) => "remember",
+        Refusal::InvalidFact(InvalidFact::Key | InvalidFact::Nul { .. }) => "remember, forget",
     }
 }
 

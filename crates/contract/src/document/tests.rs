@@ -11,8 +11,9 @@ use serde_json::Value;
 
 use super::{schema_files, table};
 use crate::{
-    CallModelInput, DeleteMemoryInput, DescribeMemoryInput, ListMemoryInput, LoadSnapshotInput,
-    ReadMemoryInput, SearchMemoryInput, WriteMemoryInput,
+    AddMessagesInput, CallModelInput, ClearMessagesInput, DeleteMemoryInput, DescribeMemoryInput,
+    ForgetInput, GetMessagesInput, ListMemoryInput, LoadSnapshotInput, ReadMemoryInput,
+    RecallInput, RememberInput, SearchMemoryInput, SummarizeMessagesInput, WriteMemoryInput,
 };
 
 /// Set to write what is compared otherwise.
@@ -140,6 +141,13 @@ fn every_request_in_the_document_that_is_answered_has_the_fields_of_its_type() {
             "describe_memory" => read::<DescribeMemoryInput>(json),
             "load_snapshot" => read::<LoadSnapshotInput>(json),
             "call_model" => read::<CallModelInput>(json),
+            "get_messages" => read::<GetMessagesInput>(json),
+            "add_messages" => read::<AddMessagesInput>(json),
+            "clear_messages" => read::<ClearMessagesInput>(json),
+            "remember" => read::<RememberInput>(json),
+            "recall" => read::<RecallInput>(json),
+            "forget" => read::<ForgetInput>(json),
+            "summarize_messages" => read::<SummarizeMessagesInput>(json),
             other => panic!("there is no activity `{other}`"),
         };
         assert_eq!(result, Ok(()), "{activity}: {json}");

@@ -1,6 +1,7 @@
 use notekeeper_contract::{
-    CallModel, DeleteMemory, DescribeMemory, FailureType, ListMemory, LoadSnapshot, ReadMemory,
-    SearchMemory, WriteMemory,
+    AddMessages, CallModel, ClearMessages, DeleteMemory, DescribeMemory, FailureType, Forget,
+    GetMessages, ListMemory, LoadSnapshot, ReadMemory, Recall, Remember, SearchMemory,
+    SummarizeMessages, WriteMemory,
 };
 use temporalio_common_wasm::ActivityDefinition as _;
 
@@ -15,6 +16,13 @@ fn activities_are_called_by_these_names_from_any_language() {
         ListMemory.name(),
         CallModel.name(),
         DescribeMemory.name(),
+        GetMessages.name(),
+        AddMessages.name(),
+        ClearMessages.name(),
+        Remember.name(),
+        Recall.name(),
+        Forget.name(),
+        SummarizeMessages.name(),
     ];
     assert_eq!(
         names,
@@ -27,6 +35,13 @@ fn activities_are_called_by_these_names_from_any_language() {
             "list_memory",
             "call_model",
             "describe_memory",
+            "get_messages",
+            "add_messages",
+            "clear_messages",
+            "remember",
+            "recall",
+            "forget",
+            "summarize_messages",
         ]
     );
 }

@@ -1,9 +1,12 @@
 //! The least that a caller must send, and what may stand beside it.
 
 use notekeeper_contract::{
-    Argument, CallModelInput, CallModelOutput, ChatMessage, ChatToolCall, DeleteMemoryInput,
-    DescribeMemoryInput, ListMemoryInput, LoadSnapshotInput, LoadSnapshotOutput, ReadMemoryInput,
-    RenderOptions, ScopeRef, SearchMemoryInput, SnapshotAnswer, ToolInput, WriteMemoryInput,
+    AddMessagesInput, AddMessagesOutput, Argument, CallModelInput, CallModelOutput, ChatMessage,
+    ChatToolCall, ClearMessagesInput, ClearMessagesOutput, ConversationRange, DeleteMemoryInput,
+    DescribeMemoryInput, ForgetInput, GetMessagesInput, GetMessagesOutput, ListMemoryInput,
+    LoadSnapshotInput, LoadSnapshotOutput, PreambleRef, ReadMemoryInput, RecallInput, RecallOutput,
+    RememberInput, RenderOptions, ScopeRef, SearchMemoryInput, SnapshotAnswer,
+    SummarizeMessagesInput, SummarizeMessagesOutput, ToolInput, WriteMemoryInput,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -48,6 +51,24 @@ fn the_least_payloads_are_enough_and_more_is_ignored() {
     least::<SearchMemoryInput>("search_memory_input", json!({"scope": scope, "query": "x"}));
     least::<ListMemoryInput>("list_memory_input", json!({"scope": scope}));
     least::<CallModelInput>("call_model_input", json!({"messages": []}));
+    least::<GetMessagesInput>("get_messages_input", json!({"scope": scope}));
+    least::<AddMessagesInput>(
+        "add_messages_input",
+        json!({"scope": scope, "messages": []}),
+    );
+    least::<ClearMessagesInput>("clear_messages_input", json!({"scope": scope}));
+    least::<RememberInput>(
+        "remember_input",
+        json!({"scope": scope, "key": "k", "value": "v"}),
+    );
+    least::<RecallInput>("recall_input", json!({"scope": scope}));
+    least::<ForgetInput>("forget_input", json!({"scope": scope, "key": "k"}));
+    least::<SummarizeMessagesInput>("summarize_messages_input", json!({"max_tokens": 500}));
+    least::<ConversationRange>(
+        "conversation_range",
+        json!({"scope": scope, "from": 0, "to": 3}),
+    );
+    least::<PreambleRef>("preamble_ref", json!({"scope": scope, "digest": "d"}));
     let operation = json!({"id": "a"});
     least::<ToolInput>(
         "tool_input",
@@ -110,6 +131,23 @@ fn answers_of_a_newer_worker_with_more_fields_are_read() {
     );
     let output: CallModelOutput = serde_json::from_value(json!({"tokens": 7})).unwrap();
     assert_eq!(output, CallModelOutput::default());
+}
+
+#[test]
+fn answers_about_messages_and_facts_with_more_or_fewer_fields_are_read() {
+    fn read<T: DeserializeOwned>(answer: Value) -> T {
+        serde_json::from_value(answer).unwrap()
+    }
+    let got: GetMessagesOutput = read(json!({"first": 3, "next": 3, "since": 1}));
+    assert_eq!((got.messages.len(), got.first, got.oldest), (0, 3, 0));
+    let added: AddMessagesOutput = read(json!({"first": 3, "next": 4, "since": 1}));
+    assert!(!added.replayed);
+    let cleared: ClearMessagesOutput = read(json!({"cleared": 3, "next": 4, "since": 1}));
+    assert!(!cleared.replayed);
+    let recalled: RecallOutput = read(json!({"since": 1}));
+    assert_eq!((recalled.values.len(), recalled.truncated), (0, false));
+    let summary: SummarizeMessagesOutput = read(json!({"text": "t", "digest": "d", "since": 1}));
+    assert!(!summary.kept);
 }
 
 #[test]

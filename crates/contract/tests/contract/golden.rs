@@ -4,12 +4,16 @@
 use std::{collections::BTreeMap, fmt::Debug};
 
 use notekeeper_contract::{
-    CallModelInput, CallModelOutput, ChatMemory, ChatMessage, ChatToolCall, ChatToolDefinition,
-    DeleteMemoryInput, DeletedMemory, Delivery, DescribeMemoryInput, DescribeMemoryOutput,
+    AddMessagesInput, AddMessagesOutput, CallModelInput, CallModelOutput, ChatMemory, ChatMessage,
+    ChatToolCall, ChatToolDefinition, ClearMessagesInput, ClearMessagesOutput, ConversationRange,
+    ConversationSummary, DeleteMemoryInput, DeletedMemory, Delivery, DescribeMemoryInput,
+    DescribeMemoryOutput, ForgetInput, Forgotten, GetMessagesInput, GetMessagesOutput,
     ListMemoryInput, ListedMemory, LoadSnapshotInput, LoadSnapshotOutput, MemoryBlock,
     MemoryContent, MemoryDescription, MemoryFile, MemoryMatch, MemoryMatches, MemoryPlace,
-    MetadataSource, OperationRef, Outcome, ReadMemoryInput, Refused, RenderOptions, ScopeRef,
-    SearchMemoryInput, SnapshotAnswer, SnapshotRequest, SnapshotStats, ToolInput, WriteMemoryInput,
+    MessageForm, MetadataSource, OperationRef, Outcome, OutlinedMessage, PreambleRef,
+    ReadMemoryInput, RecallForm, RecallInput, RecallOutput, RecalledFact, Refused, RememberInput,
+    Remembered, RenderOptions, ScopeRef, SearchMemoryInput, SnapshotAnswer, SnapshotRequest,
+    SnapshotStats, SummarizeMessagesInput, SummarizeMessagesOutput, ToolInput, WriteMemoryInput,
     WrittenMemory,
 };
 use notekeeper_domain::Refusal;
@@ -390,6 +394,254 @@ fn call_model_with_what_earlier_requests_left() {
         preamble: None,
     };
     golden("call_model_input_left_blocks", &input);
+}
+
+fn range(summary: Option<ConversationSummary>) -> ConversationRange {
+    ConversationRange {
+        store: "eu".to_owned(),
+        workspace: Some("project".to_owned()),
+        scope: scope(),
+        conversation: "ticket-7".to_owned(),
+        from: 120,
+        to: 134,
+        summary,
+    }
+}
+
+#[test]
+fn call_model_on_a_stored_transcript() {
+    let summary = ConversationSummary::Reference { digest: digest() };
+    let input = CallModelInput {
+        model: "large".to_owned(),
+        instructions: String::new(),
+        messages: vec![ChatMessage::user("Tea?")],
+        memories: Vec::new(),
+        tools: Vec::new(),
+        conversation: Some(range(Some(summary))),
+        preamble: Some(PreambleRef {
+            store: "eu".to_owned(),
+            workspace: Some("project".to_owned()),
+            scope: scope(),
+            digest: digest(),
+        }),
+    };
+    golden("call_model_input_conversation", &input);
+    let output = CallModelOutput {
+        text: "Green.".to_owned(),
+        tool_calls: Vec::new(),
+        preamble_kept: true,
+    };
+    golden("call_model_output_preamble_kept", &output);
+}
+
+#[test]
+fn get_messages() {
+    let input = GetMessagesInput {
+        store: "eu".to_owned(),
+        workspace: Some("project".to_owned()),
+        scope: scope(),
+        conversation: "ticket-7".to_owned(),
+        limit: Some(20),
+        cursor: Some("78.86.0f".to_owned()),
+        from: Some(100),
+        form: MessageForm::Outline,
+    };
+    golden("get_messages_input", &input);
+    let messages = vec![
+        json!({"role": "user", "content": "Tea?", "name": "ada"}),
+        json!({"role": "assistant", "content": [{"type": "text", "text": "Green."}], "weight": 0.5}),
+    ];
+    let output = GetMessagesOutput {
+        messages,
+        outlines: Vec::new(),
+        first: 120,
+        next: 134,
+        oldest: 8,
+        cursor: Some("78.86.0f".to_owned()),
+    };
+    golden("get_messages_output", &output);
+    let calling = OutlinedMessage {
+        role: "assistant".to_owned(),
+        tokens: 7,
+        prompt: false,
+        calls: vec!["call_0".to_owned()],
+        results: Vec::new(),
+    };
+    let answering = OutlinedMessage {
+        role: "user".to_owned(),
+        tokens: 9,
+        prompt: true,
+        calls: Vec::new(),
+        results: vec!["call_0".to_owned()],
+    };
+    let output = GetMessagesOutput {
+        messages: Vec::new(),
+        outlines: vec![calling, answering],
+        cursor: None,
+        ..output
+    };
+    golden("get_messages_output_outlines", &output);
+}
+
+#[test]
+fn add_messages() {
+    golden(
+        "add_messages_input",
+        &AddMessagesInput {
+            store: "eu".to_owned(),
+            workspace: Some("project".to_owned()),
+            scope: scope(),
+            conversation: "ticket-7".to_owned(),
+            messages: vec![
+                json!({"role": "user", "content": "Tea?", "at": 1.5}),
+                json!({"role": "tool", "tool_call_id": "call_0", "content": "\u{56fa}"}),
+            ],
+            operation: operation(),
+        },
+    );
+    golden(
+        "add_messages_output",
+        &AddMessagesOutput {
+            first: 120,
+            next: 122,
+            replayed: true,
+        },
+    );
+}
+
+#[test]
+fn clear_messages() {
+    golden(
+        "clear_messages_input",
+        &ClearMessagesInput {
+            store: "eu".to_owned(),
+            workspace: Some("project".to_owned()),
+            scope: scope(),
+            conversation: "ticket-7".to_owned(),
+            operation: operation(),
+        },
+    );
+    golden(
+        "clear_messages_output",
+        &ClearMessagesOutput {
+            cleared: 114,
+            next: 122,
+            replayed: false,
+        },
+    );
+}
+
+#[test]
+fn remember() {
+    golden(
+        "remember_input",
+        &RememberInput {
+            store: "eu".to_owned(),
+            workspace: Some("project".to_owned()),
+            scope: scope(),
+            key: "favourite tea".to_owned(),
+            value: "green \u{56fa}".to_owned(),
+            operation: operation(),
+        },
+    );
+    golden(
+        "remember_output",
+        &Outcome::Ok(Remembered {
+            key: "favourite tea".to_owned(),
+            status: "created".to_owned(),
+            replayed: false,
+        }),
+    );
+}
+
+#[test]
+fn recall() {
+    let input = RecallInput {
+        store: "eu".to_owned(),
+        workspace: Some("project".to_owned()),
+        scope: scope(),
+        query: "tea".to_owned(),
+        limit: 5,
+        form: RecallForm::Values,
+    };
+    golden("recall_input", &input);
+    let input = RecallInput {
+        form: RecallForm::Facts,
+        ..input
+    };
+    golden("recall_input_facts", &input);
+    let output = RecallOutput {
+        values: vec!["green".to_owned()],
+        facts: Vec::new(),
+        truncated: false,
+    };
+    golden("recall_output", &output);
+    let fact = RecalledFact {
+        key: "favourite tea".to_owned(),
+        value: "green".to_owned(),
+        score: 0.75,
+        age_seconds: 60,
+    };
+    let output = RecallOutput {
+        values: Vec::new(),
+        facts: vec![fact],
+        truncated: true,
+    };
+    golden("recall_output_facts", &output);
+}
+
+#[test]
+fn forget() {
+    golden(
+        "forget_input",
+        &ForgetInput {
+            store: "eu".to_owned(),
+            workspace: Some("project".to_owned()),
+            scope: scope(),
+            key: "favourite tea".to_owned(),
+            operation: operation(),
+        },
+    );
+    golden(
+        "forget_output",
+        &Outcome::Ok(Forgotten {
+            key: "favourite tea".to_owned(),
+            status: "not_found".to_owned(),
+            replayed: true,
+        }),
+    );
+}
+
+#[test]
+fn summarize_messages() {
+    let summary = ConversationSummary::Inline {
+        text: "Ada likes tea.".to_owned(),
+    };
+    let stored = SummarizeMessagesInput {
+        model: "small".to_owned(),
+        conversation: Some(range(Some(summary.clone()))),
+        messages: Vec::new(),
+        previous: None,
+        instructions: Some("Keep names.".to_owned()),
+        max_tokens: 500,
+    };
+    golden("summarize_messages_input", &stored);
+    let carried = SummarizeMessagesInput {
+        conversation: None,
+        messages: vec![ChatMessage::user("Tea?")],
+        previous: Some(summary),
+        instructions: None,
+        ..stored
+    };
+    golden("summarize_messages_input_carried", &carried);
+    golden(
+        "summarize_messages_output",
+        &SummarizeMessagesOutput {
+            text: "Ada likes green tea.".to_owned(),
+            digest: digest(),
+            kept: true,
+        },
+    );
 }
 
 #[test]
