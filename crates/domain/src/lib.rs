@@ -12,12 +12,14 @@ mod escape;
 mod fact;
 mod files;
 mod guidance;
+mod history;
 mod limits;
 mod lowering;
 mod message;
 mod nearest;
 mod note_name;
 mod operation;
+mod outline;
 mod placement;
 mod recall;
 mod refusal;
@@ -39,11 +41,17 @@ pub use escape::escape_stored_text;
 pub use fact::{Fact, FactKey, InvalidFact};
 pub use files::VisibleFiles;
 pub use guidance::{DEFAULT_GUIDANCE, rendered_guidance};
+pub use history::{
+    HistoryPlan, HistoryPolicy, HistoryView, InvalidHistory, SummaryMark, SummaryOrder,
+    SummaryPolicy, SummaryRequest, TokensPolicy, WindowPolicy, check_policies, fit_summary, plan,
+    summary_request, summary_text, whole_exchanges,
+};
 pub use limits::*;
 pub use message::{Message, ToolCall, UserPart};
 pub use nearest::{meant, nearest, with_nearest};
 pub use note_name::{InvalidNoteName, NoteName};
 pub use operation::{Fingerprint, InvalidOperation, Operation, OperationId, canonical_json};
+pub use outline::{MessageOutline, outline, outline_of, text_tokens};
 pub use placement::{Block, is_block_of, place_blocks, remove_blocks};
 pub use recall::{RecallCandidate, RecallQuery, RecalledFact};
 pub use refusal::Refusal;

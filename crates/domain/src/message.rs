@@ -3,10 +3,17 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::summary_text;
+
 /// One message. The JSON form is stable: transcripts and histories hold it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Message {
+    /// What the application tells the model in the course of a conversation. It is no prompt.
+    System {
+        /// The text.
+        text: String,
+    },
     /// What the user said, and memory blocks beside it.
     User {
         /// The parts in order.
@@ -49,6 +56,21 @@ pub enum UserPart {
         /// The delimited block.
         text: String,
     },
+    /// A summary that stands for the messages before. It belongs to one request and is nobody's
+    /// prompt.
+    Summary {
+        /// The delimited text, as [`summary_text`](crate::summary_text) makes it.
+        text: String,
+    },
+}
+
+impl UserPart {
+    /// Its text as the model reads it, whoever it comes from.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Text { text } | Self::Memory { text, .. } | Self::Summary { text } => text,
+        }
+    }
 }
 
 /// A tool call of the model.
@@ -65,14 +87,24 @@ pub struct ToolCall {
 }
 
 impl Message {
-    /// Whether a user said something in this message. One that only ever held memory blocks is no
-    /// prompt.
+    /// Whether a user said something in this message. One that only ever held memory blocks or a
+    /// summary is no prompt.
     pub fn is_user_prompt(&self) -> bool {
         match self {
             Self::User { parts } => parts
                 .iter()
                 .any(|part| matches!(part, UserPart::Text { .. })),
-            Self::Assistant { .. } | Self::Tool { .. } => false,
+            Self::System { .. } | Self::Assistant { .. } | Self::Tool { .. } => false,
+        }
+    }
+
+    /// The message that leads a request in place of the messages that `summary` stands for. The
+    /// text is delimited and escaped here.
+    pub fn summary(summary: &str) -> Self {
+        Self::User {
+            parts: vec![UserPart::Summary {
+                text: summary_text(summary),
+            }],
         }
     }
 

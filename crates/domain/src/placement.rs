@@ -25,7 +25,7 @@ pub fn is_block_of(tag: &str, scope_hashes: &[&str]) -> bool {
 pub fn remove_blocks(messages: &mut [Message], scope_hashes: &[&str]) {
     let is_one_of_these = |part: &UserPart| match part {
         UserPart::Memory { scope_hash, .. } => is_block_of(scope_hash, scope_hashes),
-        UserPart::Text { .. } => false,
+        UserPart::Text { .. } | UserPart::Summary { .. } => false,
     };
     for message in messages {
         if let Message::User { parts } = message {
@@ -80,7 +80,7 @@ fn beside_prompt(messages: &mut [Message]) -> Option<&mut Vec<UserPart>> {
     let index = prompt.or_else(|| messages.len().checked_sub(1))?;
     match &mut messages[index] {
         Message::User { parts } => Some(parts),
-        Message::Assistant { .. } | Message::Tool { .. } => None,
+        Message::System { .. } | Message::Assistant { .. } | Message::Tool { .. } => None,
     }
 }
 

@@ -1,8 +1,12 @@
 //! Messages as transcripts keep them: JSON objects of any dialect.
 
+mod calls;
+mod content;
+mod dialects;
+
 use serde_json::{Map, Value};
 
-use crate::{MESSAGE_BYTES_MAX, ROLE_BYTES_MAX};
+use crate::{MESSAGE_BYTES_MAX, Message, ROLE_BYTES_MAX};
 
 /// One message of a transcript: the JSON object that a caller gave, with whatever fields it has.
 ///
@@ -97,6 +101,17 @@ impl StoredMessage {
             .get("role")
             .and_then(Value::as_str)
             .unwrap_or_default()
+    }
+
+    /// What a model request needs of it: one message, or none, or several.
+    ///
+    /// It is read as our own form, OpenAI's Chat Completions or Anthropic's Messages have it, and
+    /// nothing that is off makes it fail. Results of tools that stand beside words of the user come
+    /// first, each as a message. What is no text, such as an image, is a mark like `[image]`, so that
+    /// the model knows of it. Thoughts are left out, and so are messages of roles that no model
+    /// knows.
+    pub fn to_messages(&self) -> Vec<Message> {
+        dialects::messages(&self.object)
     }
 }
 

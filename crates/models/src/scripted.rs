@@ -119,7 +119,7 @@ fn latest_prompt(messages: &[Message]) -> (String, usize) {
                     return (texts.join("\n"), answers);
                 }
             }
-            Message::Tool { .. } => {}
+            Message::System { .. } | Message::Tool { .. } => {}
         }
     }
     (String::new(), answers)
@@ -128,7 +128,7 @@ fn latest_prompt(messages: &[Message]) -> (String, usize) {
 fn text_of(part: &UserPart) -> Option<&str> {
     match part {
         UserPart::Text { text } => Some(text),
-        UserPart::Memory { .. } => None,
+        UserPart::Memory { .. } | UserPart::Summary { .. } => None,
     }
 }
 
@@ -205,12 +205,12 @@ fn memory_blocks(messages: &[Message]) -> Vec<&str> {
         .iter()
         .filter_map(|message| match message {
             Message::User { parts } => Some(parts),
-            Message::Assistant { .. } | Message::Tool { .. } => None,
+            Message::System { .. } | Message::Assistant { .. } | Message::Tool { .. } => None,
         })
         .flatten()
         .filter_map(|part| match part {
             UserPart::Memory { text, .. } => Some(text.as_str()),
-            UserPart::Text { .. } => None,
+            UserPart::Text { .. } | UserPart::Summary { .. } => None,
         })
         .collect()
 }
@@ -221,7 +221,7 @@ fn last_tool_result(messages: &[Message]) -> &str {
         .rev()
         .find_map(|message| match message {
             Message::Tool { content, .. } => Some(content.as_str()),
-            Message::User { .. } | Message::Assistant { .. } => None,
+            Message::System { .. } | Message::User { .. } | Message::Assistant { .. } => None,
         })
         .unwrap_or_default()
 }

@@ -112,12 +112,7 @@ async fn blocks_stand_beside_the_latest_prompt_in_their_order() {
     let Message::User { parts } = &messages[2] else {
         panic!("moved")
     };
-    let blocks: Vec<&str> = parts
-        .iter()
-        .map(|part| match part {
-            UserPart::Text { text } | UserPart::Memory { text, .. } => text.as_str(),
-        })
-        .collect();
+    let blocks: Vec<&str> = parts.iter().map(UserPart::text).collect();
     assert_eq!(blocks, ["second", kept, "<memory>\ninline\n</memory>"]);
     assert!(
         matches!(&parts[1], UserPart::Memory { scope_hash, .. } if *scope_hash == scope().hash())
@@ -140,13 +135,8 @@ fn with_left_blocks() -> Value {
 
 fn texts(message: &Message) -> Vec<&str> {
     match message {
-        Message::User { parts } => parts
-            .iter()
-            .map(|part| match part {
-                UserPart::Text { text } | UserPart::Memory { text, .. } => text.as_str(),
-            })
-            .collect(),
-        Message::Assistant { text, .. } => vec![text],
+        Message::User { parts } => parts.iter().map(UserPart::text).collect(),
+        Message::System { text } | Message::Assistant { text, .. } => vec![text],
         Message::Tool { content, .. } => vec![content],
     }
 }

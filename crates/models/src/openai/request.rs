@@ -40,6 +40,7 @@ fn messages(request: &ChatRequest) -> Value {
 
 fn message(message: &Message) -> Value {
     match message {
+        Message::System { text } => json!({"role": "system", "content": text}),
         Message::User { parts } => json!({"role": "user", "content": user_text(parts)}),
         Message::Assistant { text, tool_calls } if tool_calls.is_empty() => {
             json!({"role": "assistant", "content": text})
@@ -62,15 +63,10 @@ fn message(message: &Message) -> Value {
     }
 }
 
-/// Text and memory blocks of a user's message as one text: endpoints that take parts of text join
+/// Text, memory blocks and summary of a user's message as one text: endpoints that take parts of text join
 /// them, and some take no parts.
 fn user_text(parts: &[UserPart]) -> String {
-    let texts: Vec<&str> = parts
-        .iter()
-        .map(|part| match part {
-            UserPart::Text { text } | UserPart::Memory { text, .. } => text.as_str(),
-        })
-        .collect();
+    let texts: Vec<&str> = parts.iter().map(UserPart::text).collect();
     texts.join("\n\n")
 }
 

@@ -25,6 +25,7 @@ impl Words {
                 let parts = parts.iter().map(|part| self.part(part)).collect();
                 ("request", parts)
             }
+            Message::System { text } => ("request", vec![format!("system:{text}")]),
             Message::Tool { tool_call_id, .. } => {
                 ("request", vec![format!("tool_return:{tool_call_id}")])
             }
@@ -41,6 +42,7 @@ impl Words {
     fn part(&mut self, part: &UserPart) -> String {
         match part {
             UserPart::Text { text } => format!("user:{text}"),
+            UserPart::Summary { text } => format!("summary:{text}"),
             UserPart::Memory { scope_hash, text } => {
                 let scope = self.scopes.iter().find(|scope| scope.hash() == *scope_hash);
                 let scope = scope.map_or("", Scope::as_str).to_owned();
