@@ -53,7 +53,10 @@ pub use note_name::{InvalidNoteName, NoteName};
 pub use operation::{Fingerprint, InvalidOperation, Operation, OperationId, canonical_json};
 pub use outline::{MessageOutline, outline, outline_of, text_tokens};
 pub use placement::{Block, is_block_of, place_blocks, remove_blocks};
-pub use recall::{RecallCandidate, RecallQuery, RecalledFact};
+pub use recall::{
+    FACT_TERMS_MAX, RECALL_QUERY_CHARS_MAX, RECALL_TERMS_MAX, Recall, RecallCandidate, RecallQuery,
+    RecalledFact, TERM_BYTES_MAX, TERM_CHARS_MAX, fact_terms, folded_fact, prefix_end,
+};
 pub use refusal::Refusal;
 pub use scope::{
     InvalidScope, Scope, SegmentFault, check_store_path, check_store_prefix, short_hash,

@@ -1,0 +1,69 @@
+//! What a character of a folded text is for the making of terms.
+
+use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
+
+/// Class of a character that is no space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Letters, marks and numbers of scripts that part words, and characters that aren't known.
+    Word,
+    /// Characters of scripts that don't part words, and pictures.
+    Dense,
+    /// Symbols that make a term of their own with the word beside them: `c++`, `.net`, `#42`.
+    Glue,
+    /// Other punctuation: it parts words.
+    Separator,
+}
+
+/// The class of a character.
+pub(super) fn class(c: char) -> Class {
+    if c.is_ascii() {
+        return match c {
+            'a'..='z' | 'A'..='Z' | '0'..='9' => Class::Word,
+            '+' | '#' | '.' | '@' | '$' | '%' | '&' | '*' | '~' | '^' | '\'' | '-' | '_' => {
+                Class::Glue
+            }
+            _ => Class::Separator,
+        };
+    }
+    let category = c.general_category();
+    match c.general_category_group() {
+        GeneralCategoryGroup::Symbol if is_picture(c, category) => Class::Dense,
+        GeneralCategoryGroup::Symbol => Class::Glue,
+        // Signs of abbreviation inside Hebrew words.
+        GeneralCategoryGroup::Punctuation if matches!(c, '\u{5f3}' | '\u{5f4}') => Class::Glue,
+        GeneralCategoryGroup::Punctuation if category == GeneralCategory::ConnectorPunctuation => {
+            Class::Glue
+        }
+        GeneralCategoryGroup::Punctuation | GeneralCategoryGroup::Separator => Class::Separator,
+        _ if is_of_dense_script(c) => Class::Dense,
+        _ => Class::Word,
+    }
+}
+
+/// Emoji, their modifiers, and other pictures. The signs of Latin-1, such as `°`, are none.
+fn is_picture(c: char, category: GeneralCategory) -> bool {
+    let kinds = [
+        GeneralCategory::OtherSymbol,
+        GeneralCategory::ModifierSymbol,
+    ];
+    c >= '\u{2000}' && kinds.contains(&category)
+}
+
+/// Whether `c` stands in a block of a script that is written without spaces between words.
+fn is_of_dense_script(c: char) -> bool {
+    matches!(c,
+        // Thai, Lao; Myanmar; Khmer; Tai Le, New Tai Lue, Khmer symbols; Tai Tham; Balinese.
+        '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
+        | '\u{1950}'..='\u{19ff}' | '\u{1a20}'..='\u{1aaf}' | '\u{1b00}'..='\u{1b7f}'
+        // Radicals, kana, bopomofo and Han as far as Yi; Myanmar, Javanese and Tai Viet beyond it.
+        | '\u{2e80}'..='\u{312f}' | '\u{3190}'..='\u{4dbf}' | '\u{4e00}'..='\u{a4cf}'
+        | '\u{a980}'..='\u{a9ff}' | '\u{aa60}'..='\u{aadf}' | '\u{f900}'..='\u{faff}'
+        // Tangut, Nushu, old kana; the planes of Han.
+        | '\u{16fe0}'..='\u{1b2ff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// Whether `c` is a syllable of Korean, where a word of one syllable can begin others.
+pub(super) fn is_hangul_syllable(c: char) -> bool {
+    ('\u{ac00}'..='\u{d7a3}').contains(&c)
+}

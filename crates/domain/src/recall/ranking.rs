@@ -1,0 +1,149 @@
+//! The order of facts in an answer.
+//!
+//! Numbers are integers up to the last step, so they are the same on every machine.
+
+use super::{matching::Matched, query::RecallQuery};
+
+/// Steps of a weight for each doubling of rarity.
+const STEPS: u32 = 4;
+
+/// Share of a score that tells facts with a term from those with a substring only.
+const SUBSTRING_SCORE_MAX: f64 = 0.1;
+
+/// How much a fact has of a query: the greater, the earlier it comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Grade {
+    /// Whether it has a term.
+    has_term: bool,
+    /// What it has of the terms, or of the substrings, by their weights.
+    weight: u32,
+    /// Whether it has the whole query word for word.
+    phrase: bool,
+    /// How much of it is in the key.
+    in_key: u32,
+}
+
+/// What the terms and substrings of a query weigh among the facts that match.
+#[derive(Debug)]
+pub(super) struct Weights {
+    /// For each term: where a fact has it as it is, and where in another form.
+    terms: Vec<(u32, u32)>,
+    substrings: Vec<u32>,
+    /// What a fact weighs that has everything in the best form.
+    terms_max: u32,
+    substrings_max: u32,
+    /// Whether the whole query can count besides its terms.
+    is_phrase: bool,
+}
+
+impl Weights {
+    /// Weighs a query by the facts that match it. The fewer have a term, the more it weighs: four
+    /// steps for each halving. Finding it as it is counts twice as much as finding another form of it,
+    /// or more.
+    pub(super) fn of<'m>(
+        query: &RecallQuery,
+        facts: impl Iterator<Item = &'m Matched> + Clone,
+    ) -> Self {
+        let (with_terms, without) = (
+            facts.clone().filter(|fact| fact.has_term()),
+            facts.filter(|fact| !fact.has_term()),
+        );
+        let mut counts = vec![(0_u64, 0_u64); query.terms().len()];
+        let mut count = 0;
+        for fact in with_terms {
+            count += 1;
+            for (term, (whole, any)) in counts.iter_mut().enumerate() {
+                *whole += u64::from(fact.whole >> term & 1);
+                *any += u64::from((fact.whole | fact.inexact) >> term & 1);
+            }
+        }
+        let terms: Vec<(u32, u32)> = counts
+            .into_iter()
+            .map(|(whole, any)| (2 * weight(count, whole), weight(count, any)))
+            .collect();
+        let mut counts = vec![0_u64; query.substrings().len()];
+        let mut count = 0;
+        for fact in without {
+            count += 1;
+            for (at, having) in counts.iter_mut().enumerate() {
+                *having += fact.substrings >> at & 1;
+            }
+        }
+        let substrings: Vec<u32> = counts
+            .into_iter()
+            .map(|having| weight(count, having))
+            .collect();
+        let best = query.terms().iter().zip(&terms);
+        Self {
+            terms_max: best
+                .map(|(term, (whole, inexact))| if term.glued { inexact } else { whole })
+                .sum(),
+            substrings_max: substrings.iter().sum(),
+            terms,
+            substrings,
+            is_phrase: query.is_phrase(),
+        }
+    }
+
+    pub(super) fn grade(&self, fact: &Matched) -> Grade {
+        let has_term = fact.has_term();
+        let weight = if has_term {
+            let terms = self.terms.iter().enumerate();
+            terms
+                .map(|(term, (whole, inexact))| {
+                    whole * (fact.whole >> term & 1) + inexact * (fact.inexact >> term & 1)
+                })
+                .sum()
+        } else {
+            let substrings = self.substrings.iter().enumerate();
+            substrings
+                .filter(|(at, _)| fact.substrings >> at & 1 == 1)
+                .map(|(_, weight)| weight)
+                .sum()
+        };
+        Grade {
+            has_term,
+            weight,
+            phrase: fact.phrase,
+            in_key: fact.in_key,
+        }
+    }
+
+    /// A grade as a number from 0 to 1, which orders facts as grades do: 1 for a fact whose key has all
+    /// of the query, above a tenth for one with a term, up to a tenth for one with substrings only,
+    /// 0 where nothing was looked for.
+    pub(super) fn score(&self, grade: Grade) -> f64 {
+        let (weight_max, count) = match grade.has_term {
+            true => (self.terms_max, self.terms.len()),
+            false => (self.substrings_max, self.substrings.len()),
+        };
+        if count == 0 {
+            return 0.0;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "at most 33")]
+        let count = count as u32;
+        // Of two facts with the same weight the whole query counts more than any number of terms in
+        // the key, and both together count less than the smallest difference of weights.
+        let phrase = count + 1;
+        let has_phrase = grade.has_term && self.is_phrase;
+        let finer = u32::from(grade.phrase) * phrase + grade.in_key;
+        let finer_max = u32::from(has_phrase) * phrase + count;
+        let step = finer_max + 1;
+        let part =
+            f64::from(grade.weight * step + finer) / f64::from(weight_max * step + finer_max);
+        match grade.has_term {
+            true => SUBSTRING_SCORE_MAX + (1.0 - SUBSTRING_SCORE_MAX) * part,
+            false => SUBSTRING_SCORE_MAX * part,
+        }
+    }
+}
+
+/// Weight of what so many of the facts have: 1 for what all have, [`STEPS`] more for each halving.
+/// What none has weighs as much as what one has.
+fn weight(facts: u64, having: u64) -> u32 {
+    let facts = u128::from(facts.clamp(1, 1 << 23));
+    let having = u128::from(having.max(1)).min(facts);
+    // The logarithm of a fourth power counts quarters; 7 bits are the fraction.
+    let ratio = (facts << 7) / having;
+    1 + ratio.pow(STEPS).ilog2() - 7 * STEPS
+}
