@@ -7,10 +7,14 @@ use crate::{MutationError, StoreError};
 
 /// Facts of scopes.
 ///
-/// A fact belongs to its scope and to no conversation. Mutations do as those of notes do
-/// ([`NoteStore`](crate::NoteStore)): look for the operation's receipt first, and change the fact and
-/// keep the receipt in one step. Receipts of one scope share one space of ids, those of notes and
-/// transcripts included.
+/// A fact belongs to its scope and to no conversation. Keys are compared as they are written.
+///
+/// Mutations do as those of notes do ([`NoteStore`](crate::NoteStore)): refuse what no store takes
+/// ([`check_operation`](crate::check_operation)), look for the operation's receipt, and change the fact
+/// and keep the receipt in one step. Receipts of one scope share one space of ids, those of notes and
+/// transcripts included: an id that another kind of mutation used is an
+/// [`OperationConflict`](MutationError::OperationConflict), whatever its fingerprint, and
+/// [`NoteStore::receipt`](crate::NoteStore::receipt) says the same of one that was used here.
 #[async_trait]
 pub trait FactStore: Send + Sync {
     /// Keeps a fact, in place of the one that has its key. Whatever races, there is one of each key.

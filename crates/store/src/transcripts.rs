@@ -19,9 +19,12 @@ use crate::{MutationError, StoreError};
 ///
 /// # Mutations
 ///
-/// They do as those of notes do ([`NoteStore`](crate::NoteStore)): look for the operation's receipt
-/// first, and change the transcript and keep the receipt in one step. Receipts of one scope share
-/// one space of ids, those of notes and facts included.
+/// They do as those of notes do ([`NoteStore`](crate::NoteStore)): refuse what no store takes
+/// ([`check_operation`](crate::check_operation), [`check_messages`](crate::check_messages)), look for
+/// the operation's receipt, and change the transcript and keep the receipt in one step. Receipts of one
+/// scope share one space of ids, those of notes and facts included: an id that another kind of mutation
+/// used is an [`OperationConflict`](MutationError::OperationConflict), whatever its fingerprint, and
+/// [`NoteStore::receipt`](crate::NoteStore::receipt) says the same of one that was used here.
 #[async_trait]
 pub trait TranscriptStore: Send + Sync {
     /// Adds messages at the end, side by side and in their order, 1 to
@@ -35,7 +38,7 @@ pub trait TranscriptStore: Send + Sync {
     ) -> Result<MessagesAdded, MutationError>;
 
     /// Removes all messages that are there when it takes effect. What is added later stays, also
-    /// where the same operation is repeated.
+    /// where the same operation is repeated. A conversation that nothing was added to isn't made by it.
     async fn clear_messages(
         &self,
         scope: &Scope,

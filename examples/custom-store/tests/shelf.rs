@@ -53,6 +53,8 @@ async fn the_shelf_does_what_every_store_must() {
         Capability::Metadata,
         Capability::Tails,
         Capability::Snapshots,
+        Capability::Transcripts,
+        Capability::Facts,
     ] {
         assert!(report.left_out.contains(&left_out), "{report}");
     }

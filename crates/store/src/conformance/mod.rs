@@ -16,15 +16,19 @@
 //! ```
 //!
 //! It wants a Tokio runtime of any flavour, makes no assumption about the store's speed, and writes
-//! a few hundred notes of at most a few kilobytes, save for one text of 16 MiB and a byte, which is
-//! to be refused. What it can't show is left to a store's own tests: that notes and receipts outlive
-//! the process, and what a crash in the middle of a mutation leaves behind.
+//! a few hundred notes, a few thousand messages and a few hundred facts of at most a few kilobytes,
+//! save for two messages and some values of the largest size that is allowed, and for texts and
+//! messages of more than 16 MiB, which are to be refused. What it can't show is left to a store's own
+//! tests: that what it keeps outlives the process, and what a crash in the middle of a mutation leaves
+//! behind.
 
 mod editing;
+mod facts;
 mod fixture;
 mod listing;
 mod metadata;
 mod minimal;
+mod operations;
 mod racing;
 mod receipts;
 mod refusing;
@@ -32,6 +36,7 @@ mod report;
 mod searching;
 mod snapshots;
 mod tenants;
+mod transcripts;
 mod versions;
 
 pub use minimal::MinimalStore;
@@ -73,6 +78,9 @@ where
     refusing::exercise(&make_store().await).await;
     metadata::exercise(&make_store().await).await;
     snapshots::exercise(&make_store().await).await;
+    transcripts::exercise(&make_store().await).await;
+    facts::exercise(&make_store().await).await;
+    operations::exercise(&make_store().await).await;
     println!("{report}");
     report
 }

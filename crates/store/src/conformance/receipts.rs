@@ -10,7 +10,7 @@ use crate::{Expected, Receipt, ReceiptStatus, Store, StoreError};
 
 /// Every store answers repetitions at least while no more than this many newer operations of the
 /// scope took effect.
-const NEWER_OPERATIONS: usize = 1_023;
+pub(super) const NEWER_OPERATIONS: usize = 1_023;
 
 pub(super) async fn exercise<S: Store>(store: &S) {
     a_replay_is_the_recorded_result(&notebook(store, "r/replay")).await;

@@ -19,6 +19,10 @@ pub enum Capability {
     Tails,
     /// Texts of snapshots ([`Store::snapshots`]). Blocks are delivered inline instead.
     Snapshots,
+    /// Messages of conversations ([`Store::transcripts`]). Workflows carry them themselves.
+    Transcripts,
+    /// Facts and recall ([`Store::facts`]). A memory that is to have them can't use the store.
+    Facts,
 }
 
 impl fmt::Display for Capability {
@@ -28,6 +32,8 @@ impl fmt::Display for Capability {
             Self::Metadata => "metadata of writes",
             Self::Tails => "ends of over-long notes",
             Self::Snapshots => "texts of snapshots",
+            Self::Transcripts => "transcripts",
+            Self::Facts => "facts",
         })
     }
 }
@@ -54,6 +60,12 @@ impl Report {
         }
         if store.snapshots().is_none() {
             report.leaves_out(Capability::Snapshots);
+        }
+        if store.transcripts().is_none() {
+            report.leaves_out(Capability::Transcripts);
+        }
+        if store.facts().is_none() {
+            report.leaves_out(Capability::Facts);
         }
         report
     }

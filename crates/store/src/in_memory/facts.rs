@@ -3,13 +3,18 @@
 use std::{ops::Bound, time::Instant};
 
 use async_trait::async_trait;
-use notekeeper_domain::{Fact, FactKey, Operation, RecallQuery, RecalledFact, Scope};
+use notekeeper_domain::{
+    Fact, FactKey, Operation, Recall, RecallCandidate, RecallQuery, RecalledFact, Scope,
+};
 
 use super::InMemoryStore;
 use crate::{
     FactForgotten, FactKept, FactStore, Facts, ListedFact, MutationError, StoreError,
     values::check_operation,
 };
+
+/// Texts that a recall looks at before other tasks get their turn, in bytes.
+const BYTES_BETWEEN_PAUSES: usize = 128 * 1024;
 
 /// A fact as it was remembered last.
 #[derive(Debug, Clone)]
@@ -96,22 +101,28 @@ impl FactStore for InMemoryStore {
         query: &RecallQuery,
         limit: usize,
     ) -> Result<Vec<RecalledFact>, StoreError> {
-        // Queries can't be read yet: one that looks for something finds nothing.
-        if !query.is_empty() {
-            return Ok(Vec::new());
+        let facts = self.all_facts(scope);
+        let mut recall = Recall::new(query, limit);
+        loop {
+            let mut bytes = 0;
+            for listed in &facts {
+                let (key, value) = (listed.fact.key.as_str(), listed.fact.value());
+                recall.offer(RecallCandidate {
+                    key,
+                    value,
+                    order: listed.order,
+                    age_seconds: listed.age_seconds,
+                });
+                bytes += key.len() + value.len();
+                if bytes > BYTES_BETWEEN_PAUSES {
+                    bytes = 0;
+                    tokio::task::yield_now().await;
+                }
+            }
+            if recall.unread().is_empty() {
+                return Ok(recall.finish());
+            }
         }
-        let mut facts = self.all_facts(scope);
-        facts.sort_unstable_by_key(|listed| std::cmp::Reverse(listed.order));
-        let facts = facts.into_iter().take(limit);
-        Ok(facts
-            .map(|listed| RecalledFact {
-                key: listed.fact.key.as_str().to_owned(),
-                value: listed.fact.value().to_owned(),
-                score: 0.0,
-                order: listed.order,
-                age_seconds: listed.age_seconds,
-            })
-            .collect())
     }
 
     async fn fact(&self, scope: &Scope, key: &FactKey) -> Result<Option<ListedFact>, StoreError> {

@@ -1,0 +1,93 @@
+//! Scopes: no operation on the facts of one sees or changes those of another.
+
+use notekeeper_domain::{FACT_KEY_BYTES_MAX, SCOPE_CHARS_MAX};
+
+use super::{
+    super::{fixture::operation, tenants::LOOK_ALIKES},
+    of_scope::{FactsOfScope, kept},
+};
+use crate::FactStore;
+
+pub(super) async fn exercise(store: &dyn FactStore) {
+    look_alike_scopes_are_apart(store).await;
+    the_longest_scope_and_key_work(store).await;
+}
+
+async fn look_alike_scopes_are_apart(store: &dyn FactStore) {
+    let scopes = LOOK_ALIKES.map(|scope| FactsOfScope::new(store, scope));
+    for facts in &scopes {
+        let first = facts
+            .remember("key", &secret(facts), Some(&operation("id", "f")))
+            .await;
+        assert_eq!(first.expect("remember"), kept(false));
+        facts.put("extra", "secret substring").await;
+    }
+    for facts in &scopes {
+        assert_sees_only_its_own(facts).await;
+    }
+    let (changed, others) = scopes.split_first().expect("there are some");
+    changed.put("key", "changed").await;
+    changed.forget("extra", None).await.expect("forget");
+    for facts in others {
+        assert_sees_only_its_own(facts).await;
+    }
+}
+
+fn secret(facts: &FactsOfScope<'_>) -> String {
+    format!("secret of {}", facts.scope.as_str())
+}
+
+async fn assert_sees_only_its_own(facts: &FactsOfScope<'_>) {
+    let scope = facts.scope.as_str();
+    let own = secret(facts);
+    assert_eq!(facts.value("key").await.as_ref(), Some(&own));
+    let listed = [("extra", "secret substring"), ("key", &own)];
+    let listed = listed.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    assert_eq!(facts.all().await, listed, "facts of `{scope}`");
+    // By newest, by whole words, by their beginnings, and by what is inside of them.
+    for (query, count) in [
+        ("", 2),
+        ("secret", 2),
+        ("secr", 2),
+        ("ecre", 2),
+        ("bstrin", 1),
+    ] {
+        let recalled = facts.recalled(query, 1_000).await;
+        assert_eq!(
+            recalled.len(),
+            count,
+            "`{query}` recalls facts of `{scope}` alone"
+        );
+        for recalled in recalled {
+            let value = if recalled.key == "key" {
+                &own
+            } else {
+                "secret substring"
+            };
+            assert_eq!(recalled.value, value, "`{query}` in `{scope}`");
+        }
+    }
+}
+
+async fn the_longest_scope_and_key_work(store: &dyn FactStore) {
+    let mut scope = "segment/".repeat(SCOPE_CHARS_MAX / 8);
+    scope.truncate(SCOPE_CHARS_MAX - 1);
+    scope.push('x');
+    let facts = FactsOfScope::new(store, &scope);
+    // One word of it, and many.
+    let keys = [
+        "k".repeat(FACT_KEY_BYTES_MAX),
+        "\u{56fa} ".repeat(FACT_KEY_BYTES_MAX / 4),
+    ];
+    for key in &keys {
+        facts.put(key, &"v".repeat(16_384)).await;
+        assert_eq!(
+            facts.value(key).await.map(|value| value.len()),
+            Some(16_384)
+        );
+        assert_eq!(facts.keys(key).await, [key.as_str()]);
+    }
+    for key in &keys {
+        assert!(facts.forget(key, None).await.expect("forget").existed);
+    }
+}

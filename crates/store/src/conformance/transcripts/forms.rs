@@ -1,0 +1,49 @@
+//! Messages of any form come back as they were.
+
+use super::conversation::{Conversation, stored};
+use crate::TranscriptStore;
+
+pub(super) async fn exercise(store: &dyn TranscriptStore) {
+    messages_come_back_as_they_were(&Conversation::new(store, "t/forms", "main")).await;
+}
+
+/// Whatever fields they have, known or not, and whatever is in them.
+const MESSAGES: [&str; 18] = [
+    r#"{"role":"user"}"#,
+    r#"{"role":"x","content":null}"#,
+    r#"{"content":"the role comes last","role":"user"}"#,
+    r#"{"role":"user","content":"","":"a key without a name"}"#,
+    r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{\"a\": 1}"}}]}"#,
+    r#"{"role":"tool","tool_call_id":"c1","content":"42","is_error":false}"#,
+    r#"{"role":"user","content":[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"data:,x"}}]}"#,
+    r#"{"role":"user","content":[],"of_tomorrow":{"deep":[[[[{"er":[]}]]]]}}"#,
+    r#"{"role":"user","numbers":[0,-1,1.5,1e300,-2.5e-8,9007199254740993,18446744073709551615,-9223372036854775808,0.1,1.0,100.0,-0.0]}"#,
+    r#"{"role":"user","flags":[true,false,null]}"#,
+    "{\"role\":\"user\",\"content\":\"固 é e\u{301} 👩\u{200d}👩 \u{feff}\u{202e}\u{ffff}\u{10ffff}\"}",
+    "{\"role\":\"固\",\"ключ\":\"значение\",\"\u{200d}\":\"\u{2028}\u{2029}\u{85}\u{a0}\"}",
+    r#"{"role":"user","content":"\b\f\n\r\t\u0001\u001f\u007f \" \\ \/ '"}"#,
+    r#"{"role":"user","content":"'; drop table messages; -- $1 ?1 :a @b %s {} ${x} \\x00 \\u0000"}"#,
+    r#"{"role":"user","content":"  white space at its ends\n "}"#,
+    r#"{"role":"user","Role":"another","ROLE":3}"#,
+    r#"{"role":"user","$serde_json::private::Number":"1","__proto__":{"a":1}}"#,
+    r#"{"role":"user","content":"{\"role\":\"user\"}","position":7,"scope":"x","first":0}"#,
+];
+
+async fn messages_come_back_as_they_were(conversation: &Conversation<'_>) {
+    let messages = MESSAGES.map(stored);
+    let together = conversation.add_messages(&messages, None).await;
+    together.expect("add");
+    let apart = conversation.beside("apart");
+    for message in &messages {
+        let one = std::slice::from_ref(message);
+        apart.add_messages(one, None).await.expect("add");
+    }
+    for conversation in [conversation, &apart] {
+        let found = conversation.whole().await.messages;
+        assert_eq!(found.len(), messages.len());
+        for (found, message) in found.iter().zip(&messages) {
+            assert_eq!(found, message, "a message comes back as it was");
+            assert_eq!(found.as_json(), message.as_json());
+        }
+    }
+}
