@@ -71,6 +71,7 @@ impl ModelRequests {
                 .map(ChatToolCall::from)
                 .collect(),
             preamble_kept: false,
+            oldest: None,
         };
         check_encoded(
             &output,

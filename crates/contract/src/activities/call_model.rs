@@ -150,4 +150,8 @@ pub struct CallModelOutput {
     /// Whether instructions and tools are kept where the request said.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub preamble_kept: bool,
+    /// Position of the oldest message that is there of the stored transcript that the request named: those
+    /// before it were cleared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oldest: Option<u64>,
 }

@@ -371,6 +371,7 @@ fn call_model() {
             text: "Green.".to_owned(),
             tool_calls: vec![call()],
             preamble_kept: false,
+            oldest: None,
         },
     );
 }
@@ -430,6 +431,7 @@ fn call_model_on_a_stored_transcript() {
         text: "Green.".to_owned(),
         tool_calls: Vec::new(),
         preamble_kept: true,
+        oldest: Some(118),
     };
     golden("call_model_output_preamble_kept", &output);
 }
