@@ -188,14 +188,27 @@ fn known_path(path: &serde_path_to_error::Path, error: &serde_json::Error) -> St
 /// JSON, if not of the right type.
 ///
 /// Text that is no JSON may be so inside a free-form value, such as the arguments of a tool call,
-/// whose keys are content; of such a place only the outermost field is told.
+/// whose keys are content; of such a place only the outermost field is told, and which of its items.
 fn place(path: &str, is_data: bool) -> Option<String> {
     let place = match is_data {
         true => path,
-        false => path.split(['.', '[']).next().unwrap_or_default(),
+        false => outermost(path),
     };
     // `.` is the whole, `?` a place that was never reached.
     (!matches!(place, "" | "." | "?")).then(|| place.to_owned())
+}
+
+/// The first field of a path, with the index behind it where there is one, such as `messages[3]`.
+fn outermost(path: &str) -> &str {
+    let field = path.split(['.', '[']).next().unwrap_or_default();
+    let index = path[field.len()..].strip_prefix('[');
+    let index = index.and_then(|rest| rest.split_once(']'));
+    match index {
+        Some((index, _)) if index.bytes().all(|b| b.is_ascii_digit()) => {
+            &path[..field.len() + index.len() + "[]".len()]
+        }
+        _ => field,
+    }
 }
 
 /// Whether a value can't be an enum, being a number or the like. `serde_json` says of it what it

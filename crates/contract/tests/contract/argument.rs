@@ -7,7 +7,8 @@ use std::{
 };
 
 use notekeeper_contract::{
-    Argument, BadArgument, CallModelInput, LoadSnapshotInput, ToolInput, WriteMemoryInput,
+    AddMessagesInput, Argument, BadArgument, CallModelInput, LoadSnapshotInput, ToolInput,
+    WriteMemoryInput,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -247,6 +248,9 @@ fn text_that_is_no_json_is_told_by_its_position() {
         complaint::<ToolInput>(vec![plain(&format!(
             "{{\"arguments\": {}",
             "[".repeat(200)
+        ))]),
+        complaint::<AddMessagesInput>(vec![plain(&format!(
+            "{{\"messages\": [{{\"role\": \"user\"}}, {{\"{SECRET}\": \"\\ud800\"}}]}}"
         ))]),
     ];
     insta::assert_snapshot!(complaints.join("\n"));
