@@ -157,6 +157,24 @@ impl From<ModelError> for Failure {
     }
 }
 
+/// Of a change of messages or facts: what refuses notes refuses none of them, and which place
+/// denies access is for an operator to know, not for the model.
+impl From<MutationError> for Failure {
+    fn from(error: MutationError) -> Self {
+        match error {
+            MutationError::Store(error) => error.into(),
+            MutationError::OperationConflict => {
+                Self::new(FailureType::OperationConflict, error.to_string())
+            }
+            MutationError::VersionConflict => {
+                Self::new(FailureType::VersionConflict, error.to_string())
+            }
+            MutationError::ReadOnly => Self::new(FailureType::ReadOnly, error.to_string()),
+            MutationError::Refused(refusal) => Self::invalid(refusal.to_string()),
+        }
+    }
+}
+
 /// Why a tool call stops before it is done.
 #[derive(Debug)]
 pub(crate) enum Stop {
@@ -237,18 +255,8 @@ impl From<MutationError> for Stop {
         match error {
             MutationError::Refused(refusal) => Self::Refused(refusal),
             MutationError::Store(error) => error.into(),
-            MutationError::OperationConflict => Self::Failed(Failure::new(
-                FailureType::OperationConflict,
-                error.to_string(),
-            )),
-            MutationError::VersionConflict => Self::Failed(Failure::new(
-                FailureType::VersionConflict,
-                error.to_string(),
-            )),
             // Those who change notes say which note; see `change`.
-            MutationError::ReadOnly => {
-                Self::Failed(Failure::new(FailureType::ReadOnly, error.to_string()))
-            }
+            error => Self::Failed(error.into()),
         }
     }
 }

@@ -12,6 +12,22 @@ pub(crate) const WRITE_BEFORE_COMMIT: &str = "write_memory.before_commit";
 pub(crate) const WRITE_AFTER_COMMIT: &str = "write_memory.after_commit";
 /// In `delete_memory`, after the store has committed.
 pub(crate) const DELETE_AFTER_COMMIT: &str = "delete_memory.after_commit";
+/// In `add_messages`, before the store is asked.
+pub(crate) const ADD_MESSAGES_BEFORE_COMMIT: &str = "add_messages.before_commit";
+/// In `add_messages`, after the store has committed.
+pub(crate) const ADD_MESSAGES_AFTER_COMMIT: &str = "add_messages.after_commit";
+/// In `clear_messages`, before the store is asked.
+pub(crate) const CLEAR_MESSAGES_BEFORE_COMMIT: &str = "clear_messages.before_commit";
+/// In `clear_messages`, after the store has committed.
+pub(crate) const CLEAR_MESSAGES_AFTER_COMMIT: &str = "clear_messages.after_commit";
+/// In `remember`, before the store is asked.
+pub(crate) const REMEMBER_BEFORE_COMMIT: &str = "remember.before_commit";
+/// In `remember`, after the store has committed.
+pub(crate) const REMEMBER_AFTER_COMMIT: &str = "remember.after_commit";
+/// In `forget`, before the store is asked.
+pub(crate) const FORGET_BEFORE_COMMIT: &str = "forget.before_commit";
+/// In `forget`, after the store has committed.
+pub(crate) const FORGET_AFTER_COMMIT: &str = "forget.after_commit";
 /// In `load_snapshot`, after the notebook of a memory was read.
 pub(crate) const SNAPSHOT_AFTER_READ: &str = "load_snapshot.after_read";
 
@@ -43,15 +59,25 @@ mod armed {
     use notekeeper_contract::FailureType;
 
     use super::{
-        DELETE_AFTER_COMMIT, MODEL_BEFORE_REQUEST, SNAPSHOT_AFTER_READ, WRITE_AFTER_COMMIT,
-        WRITE_BEFORE_COMMIT,
+        ADD_MESSAGES_AFTER_COMMIT, ADD_MESSAGES_BEFORE_COMMIT, CLEAR_MESSAGES_AFTER_COMMIT,
+        CLEAR_MESSAGES_BEFORE_COMMIT, DELETE_AFTER_COMMIT, FORGET_AFTER_COMMIT,
+        FORGET_BEFORE_COMMIT, MODEL_BEFORE_REQUEST, REMEMBER_AFTER_COMMIT, REMEMBER_BEFORE_COMMIT,
+        SNAPSHOT_AFTER_READ, WRITE_AFTER_COMMIT, WRITE_BEFORE_COMMIT,
     };
     use crate::Failure;
 
-    const POINTS: [&str; 5] = [
+    const POINTS: [&str; 13] = [
         WRITE_BEFORE_COMMIT,
         WRITE_AFTER_COMMIT,
         DELETE_AFTER_COMMIT,
+        ADD_MESSAGES_BEFORE_COMMIT,
+        ADD_MESSAGES_AFTER_COMMIT,
+        CLEAR_MESSAGES_BEFORE_COMMIT,
+        CLEAR_MESSAGES_AFTER_COMMIT,
+        REMEMBER_BEFORE_COMMIT,
+        REMEMBER_AFTER_COMMIT,
+        FORGET_BEFORE_COMMIT,
+        FORGET_AFTER_COMMIT,
         SNAPSHOT_AFTER_READ,
         MODEL_BEFORE_REQUEST,
     ];

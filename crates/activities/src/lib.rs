@@ -9,6 +9,7 @@ mod failure;
 mod bounds;
 mod caller;
 mod change;
+mod cursor;
 mod encoded;
 #[cfg(feature = "fault-points")]
 pub mod fault;
@@ -20,13 +21,20 @@ mod notebook;
 mod scope_hash;
 mod span;
 mod stores;
+mod transcripts;
 
+mod add_messages;
 mod call_model;
+mod clear_messages;
 mod delete_memory;
 mod describe_memory;
+mod forget;
+mod get_messages;
 mod list_memory;
 mod load_snapshot;
 mod read_memory;
+mod recall;
+mod remember;
 mod replace_whole;
 mod search_memory;
 mod write_memory;

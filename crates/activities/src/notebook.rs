@@ -1,4 +1,5 @@
-//! The notebook: the memory operations of the contract over the configured stores.
+//! The notebook: the memory operations of the contract over the configured stores, on notes, on
+//! transcripts and on facts.
 
 use std::sync::Arc;
 
@@ -13,7 +14,8 @@ use crate::{
 /// needs no Temporal.
 ///
 /// Each operation is a method named as what it does: `write`, `read`, `delete`, `search`, `list`,
-/// `load_snapshot`. Two more are for people alone and no activities: `read_whole` and
+/// `load_snapshot`; of transcripts `get_messages`, `add_messages`, `clear_messages`; of facts
+/// `remember`, `recall`, `forget`. Two more are for people alone and no activities: `read_whole` and
 /// `replace_whole`.
 #[derive(Debug, Clone)]
 pub struct Notebook {

@@ -8,9 +8,12 @@
 use std::sync::Arc;
 
 use notekeeper_contract::{
-    Argument, DeleteMemoryInput, DeletedMemory, DescribeMemoryInput, DescribeMemoryOutput,
-    ListMemoryInput, ListedMemory, LoadSnapshotInput, LoadSnapshotOutput, MemoryContent,
-    MemoryMatches, Outcome, ReadMemoryInput, SearchMemoryInput, WriteMemoryInput, WrittenMemory,
+    AddMessagesInput, AddMessagesOutput, Argument, ClearMessagesInput, ClearMessagesOutput,
+    DeleteMemoryInput, DeletedMemory, DescribeMemoryInput, DescribeMemoryOutput, ForgetInput,
+    Forgotten, GetMessagesInput, GetMessagesOutput, ListMemoryInput, ListedMemory,
+    LoadSnapshotInput, LoadSnapshotOutput, MemoryContent, MemoryMatches, Outcome, ReadMemoryInput,
+    RecallInput, RecallOutput, RememberInput, Remembered, SearchMemoryInput, WriteMemoryInput,
+    WrittenMemory,
 };
 use temporalio_macros::activities;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
@@ -18,7 +21,8 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use crate::{Caller, Failure, Notebook};
 
 /// The activities of the notebook: `load_snapshot`, `write_memory`, `read_memory`,
-/// `delete_memory`, `search_memory`, `list_memory`, `describe_memory`.
+/// `delete_memory`, `search_memory`, `list_memory`, `describe_memory`; of transcripts and facts
+/// `get_messages`, `add_messages`, `clear_messages`, `remember`, `recall`, `forget`.
 #[derive(Debug, Clone)]
 pub struct NotebookActivities {
     notebook: Notebook,
@@ -110,6 +114,80 @@ impl NotebookActivities {
     ) -> Result<DescribeMemoryOutput, ActivityError> {
         let run = || self.notebook.describe(&input.decoded()?);
         finish(&context, run())
+    }
+
+    /// The messages of a conversation.
+    #[activity(definition = notekeeper_contract::GetMessages)]
+    pub async fn get_messages(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: Argument<GetMessagesInput>,
+    ) -> Result<GetMessagesOutput, ActivityError> {
+        let run = async { self.notebook.get_messages(input.decoded()?).await };
+        finish(&context, run.await)
+    }
+
+    /// Adds messages at the end of a conversation.
+    #[activity(definition = notekeeper_contract::AddMessages)]
+    pub async fn add_messages(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: Argument<AddMessagesInput>,
+    ) -> Result<AddMessagesOutput, ActivityError> {
+        let caller = Caller::from(context.info());
+        let run = async { self.notebook.add_messages(input.decoded()?, &caller).await };
+        finish(&context, run.await)
+    }
+
+    /// Removes all messages of a conversation.
+    #[activity(definition = notekeeper_contract::ClearMessages)]
+    pub async fn clear_messages(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: Argument<ClearMessagesInput>,
+    ) -> Result<ClearMessagesOutput, ActivityError> {
+        let caller = Caller::from(context.info());
+        let run = async {
+            self.notebook
+                .clear_messages(input.decoded()?, &caller)
+                .await
+        };
+        finish(&context, run.await)
+    }
+
+    /// Keeps a fact.
+    #[activity(definition = notekeeper_contract::Remember)]
+    pub async fn remember(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: Argument<RememberInput>,
+    ) -> Result<Outcome<Remembered>, ActivityError> {
+        let caller = Caller::from(context.info());
+        let run = async { self.notebook.remember(input.decoded()?, &caller).await };
+        finish(&context, run.await)
+    }
+
+    /// Free-text search over the facts of a scope.
+    #[activity(definition = notekeeper_contract::Recall)]
+    pub async fn recall(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: Argument<RecallInput>,
+    ) -> Result<RecallOutput, ActivityError> {
+        let run = async { self.notebook.recall(input.decoded()?).await };
+        finish(&context, run.await)
+    }
+
+    /// Removes a fact.
+    #[activity(definition = notekeeper_contract::Forget)]
+    pub async fn forget(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: Argument<ForgetInput>,
+    ) -> Result<Outcome<Forgotten>, ActivityError> {
+        let caller = Caller::from(context.info());
+        let run = async { self.notebook.forget(input.decoded()?, &caller).await };
+        finish(&context, run.await)
     }
 }
 

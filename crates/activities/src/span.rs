@@ -33,6 +33,12 @@ pub(crate) fn record_stop(span: &Span, code: &str) {
     span.record("memory.exception_type", code);
 }
 
+/// Records that a change of messages or facts took effect, before or, as `done` says, now.
+pub(crate) fn record_done(span: &Span, replayed: bool, done: &str) {
+    span.record("memory.outcome", if replayed { "replayed" } else { done });
+    span.record("memory.replayed", replayed);
+}
+
 /// Records what a mutation came to. `done` is the outcome of one that took effect now.
 pub(crate) fn record_mutation(span: &Span, result: &Result<Receipt, Stop>, done: &str) {
     match result {

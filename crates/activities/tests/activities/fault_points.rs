@@ -4,11 +4,14 @@ use std::{
     process::{Command, ExitStatus},
 };
 
-use notekeeper_activities::fault::{InvalidFault, arm};
+use notekeeper_activities::{
+    Failure,
+    fault::{InvalidFault, arm},
+};
 use notekeeper_contract::FailureType;
 use serde_json::json;
 
-use crate::fixture::{bench, caller, done, input};
+use crate::fixture::{Bench, bench, caller, done, input};
 
 /// Set for the copy of this test that is to be killed: the marker file.
 const VICTIM: &str = "NOTEKEEPER_TEST_VICTIM";
@@ -93,6 +96,63 @@ async fn a_point_fails_as_often_as_it_is_told() {
     };
     assert_eq!(load().await.unwrap_err().kind, FailureType::Unavailable);
     load().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_change_of_messages_or_facts_that_fails_before_or_after_its_commit_takes_effect_once() {
+    const TEST: &str =
+        "a_change_of_messages_or_facts_that_fails_before_or_after_its_commit_takes_effect_once";
+    if victim().is_none() {
+        assert!(run_alone(TEST, Path::new("unused")).success());
+        return;
+    }
+    let bench = bench();
+    let caller = caller("1");
+    let notebook = &bench.notebook;
+    let add = async || {
+        let fields = json!({"messages": [{"role": "user"}]});
+        let added = notebook.add_messages(input(fields), &caller).await?;
+        Ok((added.replayed, added.next))
+    };
+    let clear = async || {
+        let fields = json!({"operation": {"id": "clear"}});
+        let cleared = notebook.clear_messages(input(fields), &caller).await?;
+        Ok((cleared.replayed, cleared.cleared))
+    };
+    let remember = async || {
+        let fields = json!({"key": "tea", "value": "green", "operation": {"id": "remember"}});
+        let kept = done(notebook.remember(input(fields), &caller).await?);
+        Ok((kept.replayed, u64::from(kept.status == "created")))
+    };
+    let forget = async || {
+        let fields = json!({"key": "tea", "operation": {"id": "forget"}});
+        let forgotten = done(notebook.forget(input(fields), &caller).await?);
+        Ok((forgotten.replayed, u64::from(forgotten.status == "deleted")))
+    };
+    fails_around_its_commit(&bench, "add_messages", add).await;
+    fails_around_its_commit(&bench, "clear_messages", clear).await;
+    fails_around_its_commit(&bench, "remember", remember).await;
+    fails_around_its_commit(&bench, "forget", forget).await;
+}
+
+/// Fails before the commit, then after it; the third attempt gets the answer of the second.
+async fn fails_around_its_commit(
+    bench: &Bench,
+    activity: &str,
+    attempt: impl AsyncFn() -> Result<(bool, u64), Failure>,
+) {
+    arm(&format!(
+        "{activity}.before_commit=fail:1;{activity}.after_commit=fail:1"
+    ))
+    .unwrap();
+    let failure = attempt().await.unwrap_err();
+    assert_eq!(failure.kind, FailureType::Unavailable);
+    assert!(bench.store.take_calls().is_empty());
+    let failure = attempt().await.unwrap_err();
+    assert_eq!(failure.kind, FailureType::Unavailable);
+    assert_eq!(bench.store.take_calls(), [activity]);
+    assert_eq!(attempt().await, Ok((true, 1)), "{activity}");
+    bench.store.take_calls();
 }
 
 #[test]

@@ -6,11 +6,14 @@ use async_trait::async_trait;
 use notekeeper_activities::{Caller, Notebook, Stores};
 use notekeeper_contract::Outcome;
 use notekeeper_domain::{
-    NoteName, Notebook as NotebookView, Operation, Scope, SearchAnswer, SearchLimits, SearchQuery,
+    ConversationId, Fact, FactKey, NoteName, Notebook as NotebookView, Operation, RecallQuery,
+    RecalledFact, Scope, SearchAnswer, SearchLimits, SearchQuery, StoredMessage,
 };
 use notekeeper_store::{
-    EditRequest, Expected, InMemoryStore, Listing, MutationError, Names, NotePart, NoteStore,
-    NotebookBounds, Receipt, SnapshotStore, Store, StoreError, WriteRequest,
+    Conversations, EditRequest, Expected, FactForgotten, FactKept, FactStore, Facts, InMemoryStore,
+    ListedFact, Listing, MessageSelection, MessagesAdded, MessagesCleared, MutationError, Names,
+    NotePart, NoteStore, NotebookBounds, Receipt, SnapshotStore, Store, StoreError, TranscriptPart,
+    TranscriptStore, WriteRequest,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -22,9 +25,18 @@ pub(crate) struct Watched {
     calls: Mutex<Vec<&'static str>>,
     failure: Mutex<Option<fn() -> MutationError>>,
     bounds: Mutex<Vec<NotebookBounds>>,
+    keeps_notes_alone: bool,
 }
 
 impl Watched {
+    /// A store without transcripts and facts.
+    pub(crate) fn of_notes_alone() -> Self {
+        Self {
+            keeps_notes_alone: true,
+            ..Self::default()
+        }
+    }
+
     /// From now on every call fails with this.
     pub(crate) fn fail_with(&self, failure: fn() -> MutationError) {
         *self.failure.lock().unwrap() = Some(failure);
@@ -154,6 +166,114 @@ impl Store for Watched {
     fn snapshots(&self) -> Option<&dyn SnapshotStore> {
         Some(self)
     }
+
+    fn transcripts(&self) -> Option<&dyn TranscriptStore> {
+        (!self.keeps_notes_alone).then_some(self)
+    }
+
+    fn facts(&self) -> Option<&dyn FactStore> {
+        (!self.keeps_notes_alone).then_some(self)
+    }
+}
+
+#[async_trait]
+impl TranscriptStore for Watched {
+    async fn add_messages(
+        &self,
+        scope: &Scope,
+        conversation: &ConversationId,
+        messages: &[StoredMessage],
+        operation: Option<&Operation>,
+    ) -> Result<MessagesAdded, MutationError> {
+        self.call("add_messages")?;
+        let inner = &self.inner;
+        let added = inner.add_messages(scope, conversation, messages, operation);
+        added.await
+    }
+
+    async fn clear_messages(
+        &self,
+        scope: &Scope,
+        conversation: &ConversationId,
+        operation: Option<&Operation>,
+    ) -> Result<MessagesCleared, MutationError> {
+        self.call("clear_messages")?;
+        let cleared = self.inner.clear_messages(scope, conversation, operation);
+        cleared.await
+    }
+
+    async fn messages(
+        &self,
+        scope: &Scope,
+        conversation: &ConversationId,
+        selection: MessageSelection,
+        bytes_max: usize,
+    ) -> Result<TranscriptPart, StoreError> {
+        self.ask("messages")?;
+        let part = self
+            .inner
+            .messages(scope, conversation, selection, bytes_max);
+        part.await
+    }
+
+    async fn conversations(
+        &self,
+        scope: &Scope,
+        after: Option<&ConversationId>,
+        conversations_max: usize,
+    ) -> Result<Conversations, StoreError> {
+        self.ask("conversations")?;
+        let listed = self.inner.conversations(scope, after, conversations_max);
+        listed.await
+    }
+}
+
+#[async_trait]
+impl FactStore for Watched {
+    async fn remember(
+        &self,
+        scope: &Scope,
+        fact: &Fact,
+        operation: Option<&Operation>,
+    ) -> Result<FactKept, MutationError> {
+        self.call("remember")?;
+        self.inner.remember(scope, fact, operation).await
+    }
+
+    async fn forget(
+        &self,
+        scope: &Scope,
+        key: &FactKey,
+        operation: Option<&Operation>,
+    ) -> Result<FactForgotten, MutationError> {
+        self.call("forget")?;
+        self.inner.forget(scope, key, operation).await
+    }
+
+    async fn recall(
+        &self,
+        scope: &Scope,
+        query: &RecallQuery,
+        limit: usize,
+    ) -> Result<Vec<RecalledFact>, StoreError> {
+        self.ask("recall")?;
+        self.inner.recall(scope, query, limit).await
+    }
+
+    async fn fact(&self, scope: &Scope, key: &FactKey) -> Result<Option<ListedFact>, StoreError> {
+        self.ask("fact")?;
+        self.inner.fact(scope, key).await
+    }
+
+    async fn facts(
+        &self,
+        scope: &Scope,
+        after: Option<&FactKey>,
+        facts_max: usize,
+    ) -> Result<Facts, StoreError> {
+        self.ask("facts")?;
+        FactStore::facts(&self.inner, scope, after, facts_max).await
+    }
 }
 
 #[async_trait]
@@ -183,7 +303,12 @@ pub(crate) struct Bench {
 }
 
 pub(crate) fn bench() -> Bench {
-    let store = Arc::new(Watched::default());
+    bench_over(Watched::default())
+}
+
+/// A bench with this store as the store `default`.
+pub(crate) fn bench_over(store: Watched) -> Bench {
+    let store = Arc::new(store);
     let other = Arc::new(Watched::default());
     let named: [(&str, Arc<dyn Store>); 2] = [("default", store.clone()), ("other", other.clone())];
     let stores = Stores::new(named.map(|(name, store)| (name.to_owned(), store)));

@@ -6,6 +6,8 @@ mod custom_stores;
 #[cfg(test)]
 mod delete_memory;
 #[cfg(test)]
+mod facts;
+#[cfg(test)]
 mod failures;
 #[cfg(all(test, feature = "fault-points"))]
 mod fault_points;
@@ -15,6 +17,8 @@ mod fixture;
 mod list_memory;
 #[cfg(test)]
 mod load_snapshot;
+#[cfg(test)]
+mod messages;
 #[cfg(test)]
 mod metadata;
 #[cfg(test)]

@@ -157,6 +157,74 @@ async fn reads_and_searches_leave_one_span_with_their_counts() {
 }
 
 #[tokio::test]
+async fn operations_on_messages_and_facts_leave_one_span_with_their_counts() {
+    let (recorder, _guard) = Recorder::start();
+    let bench = bench();
+    let caller = caller("1");
+    let notebook = &bench.notebook;
+    let messages = json!([{"role": "user", "content": "tea?"}, {"role": "user"}]);
+    for messages in [messages.clone(), messages, json!([])] {
+        let fields = json!({"messages": messages, "operation": {"id": "a"}});
+        notebook.add_messages(input(fields), &caller).await.unwrap();
+    }
+    let got = notebook.get_messages(input(json!({"limit": 1}))).await;
+    got.unwrap();
+    let cleared = notebook.clear_messages(input(json!({})), &caller).await;
+    cleared.unwrap();
+    let added = |outcome: &str, replayed: bool, count: usize| {
+        json!(["memory.add_messages", {
+            "memory.outcome": outcome, "memory.replayed": replayed.to_string(),
+            "memory.messages": count.to_string(),
+        }])
+    };
+    assert_eq!(
+        recorder.take_spans(),
+        [
+            added("ok", false, 2),
+            added("replayed", true, 2),
+            added("ok", false, 0),
+            json!(["memory.get_messages", {
+                "memory.outcome": "ok", "memory.messages": "1", "memory.truncated": "false",
+            }]),
+            json!(["memory.clear_messages", {
+                "memory.outcome": "ok", "memory.replayed": "false", "memory.messages": "2",
+            }]),
+        ]
+    );
+    for id in ["a", "f", "f"] {
+        let fields = json!({"key": "tea", "value": "green", "operation": {"id": id}});
+        let _ = notebook.remember(input(fields), &caller).await;
+    }
+    notebook.recall(input(json!({}))).await.unwrap();
+    for id in ["g", "h"] {
+        let fields = json!({"key": "tea", "operation": {"id": id}});
+        notebook.forget(input(fields), &caller).await.unwrap();
+    }
+    let remembered = |outcome: &str, replayed: &str| {
+        json!(["memory.remember", {
+            "memory.outcome": outcome, "memory.replayed": replayed, "memory.chars": "5",
+        }])
+    };
+    let forgotten = |outcome: &str| json!(["memory.forget", {"memory.outcome": outcome, "memory.replayed": "false"}]);
+    assert_eq!(
+        recorder.take_spans(),
+        [
+            json!(["memory.remember", {
+                "memory.outcome": "error", "memory.exception_type": "OperationConflict",
+            }]),
+            remembered("ok", "false"),
+            remembered("replayed", "true"),
+            json!(["memory.recall", {
+                "memory.outcome": "ok", "memory.matches": "1", "memory.chars": "5",
+                "memory.truncated": "false",
+            }]),
+            forgotten("deleted"),
+            forgotten("not_found"),
+        ]
+    );
+}
+
+#[tokio::test]
 async fn each_memory_of_a_snapshot_leaves_one_span_with_its_counts() {
     let (recorder, _guard) = Recorder::start();
     let bench = bench();
@@ -224,6 +292,24 @@ async fn nothing_recorded_holds_content_names_or_namespaces() {
         let _ = bench.notebook.delete(input(secret), &caller("3")).await;
         let secret = json!({"query": "SECRET-query", "scope": {"namespace": "SECRET/tenant"}});
         let _ = bench.notebook.search(input(secret)).await;
+        for id in ["SECRET-a", "SECRET-b"] {
+            let secret: Value = json!({
+                "scope": {"namespace": "SECRET/tenant"}, "conversation": "SECRET-conversation",
+                "messages": [{"role": "user", "content": "SECRET-said", "SECRET": 1}],
+                "key": "SECRET-key", "value": "SECRET-value", "query": "SECRET-query",
+                "operation": {"id": id},
+            });
+            let caller = caller("4");
+            let notebook = &bench.notebook;
+            let _ = notebook.add_messages(input(secret.clone()), &caller).await;
+            let _ = notebook.get_messages(input(secret.clone())).await;
+            let _ = notebook
+                .clear_messages(input(secret.clone()), &caller)
+                .await;
+            let _ = notebook.remember(input(secret.clone()), &caller).await;
+            let _ = notebook.recall(input(secret.clone())).await;
+            let _ = notebook.forget(input(secret), &caller).await;
+        }
         let load = json!({"memories": [{"scope": {"namespace": "SECRET/tenant"}, "render": {"heading": "SECRET"}}]});
         let _ = bench
             .notebook
@@ -240,7 +326,7 @@ async fn nothing_recorded_holds_content_names_or_namespaces() {
             .iter()
             .filter(|(name, _)| name.starts_with("memory."))
             .count(),
-        12
+        2 * (6 + 2 * 6)
     );
     let told: Vec<_> = events
         .iter()
@@ -314,6 +400,22 @@ async fn the_documentation_lists_every_span_with_every_attribute() {
             .await;
         let delete = json!({"file": "n", "operation": {"id": format!("{id}-deletion")}});
         let _ = bench.notebook.delete(input(delete), &caller("1")).await;
+        let about = |kind: &str| {
+            json!({
+                "messages": [{"role": "user"}], "key": "tea", "value": "green", "query": "tea",
+                "operation": {"id": format!("{id}-{kind}")},
+            })
+        };
+        let caller = caller("1");
+        let notebook = &bench.notebook;
+        let _ = notebook.add_messages(input(about("add")), &caller).await;
+        let _ = notebook.get_messages(input(json!({}))).await;
+        let _ = notebook
+            .clear_messages(input(about("clear")), &caller)
+            .await;
+        let _ = notebook.remember(input(about("remember")), &caller).await;
+        let _ = notebook.recall(input(about("recall"))).await;
+        let _ = notebook.forget(input(about("forget")), &caller).await;
     };
     run("tea", "a").await;
     bench.store.fail_with(unmigrated);

@@ -145,6 +145,7 @@ fn a_store_without_files_needs_no_workspace_and_is_not_touched_by_one() {
     let plain = MemoryDescription {
         kind: "in_memory".to_owned(),
         keeps_metadata: InMemoryStore::default().keeps_metadata(),
+        keeps_transcripts: true,
         ..MemoryDescription::default()
     };
     assert_eq!(described("plain", None), Ok(plain.clone()));
