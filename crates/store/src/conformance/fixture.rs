@@ -160,7 +160,7 @@ pub(super) fn assert_version_conflict(result: Result<Receipt, MutationError>) {
 pub(super) fn assert_operation_conflict<T: std::fmt::Debug>(result: Result<T, MutationError>) {
     assert!(
         matches!(result, Err(MutationError::OperationConflict)),
-        "{result:?}"
+        "other arguments under an id are a conflict, not {result:?}"
     );
 }
 

@@ -84,3 +84,33 @@ where
     println!("{report}");
     report
 }
+
+/// Runs what the suite says of transcripts alone, for who works on them: [`exercise`] does so as well.
+///
+/// # Panics
+///
+/// As [`exercise`] does.
+pub async fn exercise_transcripts<S, F, Fut>(make_store: F)
+where
+    S: Store,
+    F: Fn() -> Fut,
+    Fut: Future<Output = S>,
+{
+    transcripts::exercise(&make_store().await).await;
+    operations::exercise(&make_store().await).await;
+}
+
+/// Runs what the suite says of facts alone, for who works on them: [`exercise`] does so as well.
+///
+/// # Panics
+///
+/// As [`exercise`] does.
+pub async fn exercise_facts<S, F, Fut>(make_store: F)
+where
+    S: Store,
+    F: Fn() -> Fut,
+    Fut: Future<Output = S>,
+{
+    facts::exercise(&make_store().await).await;
+    operations::exercise(&make_store().await).await;
+}

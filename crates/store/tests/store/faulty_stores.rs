@@ -1,4 +1,9 @@
-//! What is made of a store's required methods, over a store that errs.
+//! What is made of a store's required methods, over a store that errs; and whether the suite finds
+//! stores that err.
+
+mod facts;
+mod store;
+mod transcripts;
 
 use async_trait::async_trait;
 use notekeeper_domain::{NoteName, Operation, Scope};

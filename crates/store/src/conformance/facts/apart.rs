@@ -19,7 +19,12 @@ async fn look_alike_scopes_are_apart(store: &dyn FactStore) {
         let first = facts
             .remember("key", &secret(facts), Some(&operation("id", "f")))
             .await;
-        assert_eq!(first.expect("remember"), kept(false));
+        let scope = facts.scope.as_str();
+        assert_eq!(
+            first.expect("remember"),
+            kept(false),
+            "`{scope}` is a scope of its own"
+        );
         facts.put("extra", "secret substring").await;
     }
     for facts in &scopes {

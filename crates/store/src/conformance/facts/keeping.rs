@@ -37,7 +37,8 @@ async fn a_fact_takes_the_place_of_the_one_of_its_key(facts: &FactsOfScope<'_>) 
     let listed = [("milk", ""), ("tea", "black")];
     let listed = listed.map(|(key, value)| (key.to_owned(), value.to_owned()));
     assert_eq!(facts.all().await, listed, "there is one fact of each key");
-    assert_eq!(facts.recalled("", 10).await.len(), 2);
+    let recalled = facts.recalled("", 10).await;
+    assert_eq!(recalled.len(), 2, "an empty query gives the newest");
 }
 
 async fn forgetting_what_is_absent_succeeds(facts: &FactsOfScope<'_>) {
@@ -87,10 +88,12 @@ async fn keys_are_exact(facts: &FactsOfScope<'_>) {
     facts.forget("_", None).await.expect("forget");
     for key in LOOK_ALIKES {
         let expected = (!["k%", "_"].contains(&key)).then(|| format!("of {key:?}"));
-        assert_eq!(facts.value(key).await, expected, "{key:?}");
+        let found = facts.value(key).await;
+        assert_eq!(found, expected, "{key:?}: forgetting is of one key");
     }
     let recalled = facts.recalled("", 100).await;
-    assert_eq!(recalled.len(), LOOK_ALIKES.len() - 2);
+    let left = LOOK_ALIKES.len() - 2;
+    assert_eq!(recalled.len(), left, "what was forgotten isn't recalled");
 }
 
 async fn values_come_back_as_they_were(facts: &FactsOfScope<'_>) {
@@ -114,11 +117,25 @@ async fn values_come_back_as_they_were(facts: &FactsOfScope<'_>) {
     for (index, value) in values.iter().enumerate() {
         let key = format!("value {index}");
         facts.put(&key, value).await;
-        assert_eq!(facts.value(&key).await.as_deref(), Some(*value), "{key}");
+        let found = facts.value(&key).await;
+        assert!(
+            found.as_deref() == Some(*value),
+            "{key} comes back as it was"
+        );
     }
     let recalled = facts.recalled("", 100).await;
-    let recalled = recalled.iter().rev().map(|fact| fact.value.as_str());
-    assert_eq!(recalled.collect::<Vec<_>>(), values);
+    let keys: Vec<_> = (0..values.len())
+        .rev()
+        .map(|n| format!("value {n}"))
+        .collect();
+    assert_eq!(facts.keys("").await, keys, "newest first");
+    for (recalled, value) in recalled.iter().rev().zip(values) {
+        assert!(
+            recalled.value == value,
+            "{} is recalled as it was",
+            recalled.key
+        );
+    }
     for key in [
         "k".repeat(FACT_KEY_BYTES_MAX),
         "\u{e9}".repeat(FACT_KEY_BYTES_MAX / 2),
@@ -126,7 +143,7 @@ async fn values_come_back_as_they_were(facts: &FactsOfScope<'_>) {
         facts.put(&key, "long key").await;
         assert_eq!(facts.value(&key).await.as_deref(), Some("long key"));
         facts.put(&key, &longest).await;
-        assert_eq!(facts.value(&key).await.as_ref(), Some(&longest));
+        assert!(facts.value(&key).await.as_ref() == Some(&longest));
     }
 }
 

@@ -40,7 +40,11 @@ async fn facts_are_listed_by_code_point(facts: &FactsOfScope<'_>) {
         (keys.collect::<Vec<_>>(), listed.more)
     };
     let of = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
-    assert_eq!(keys(None, 100).await, (of(&KEYS), false));
+    assert_eq!(
+        keys(None, 100).await,
+        (of(&KEYS), false),
+        "facts are listed by code point"
+    );
     assert_eq!(keys(None, KEYS.len()).await, (of(&KEYS), false));
     assert_eq!(keys(None, 0).await, (vec![], true));
     for page in 1..KEYS.len() {
@@ -50,6 +54,10 @@ async fn facts_are_listed_by_code_point(facts: &FactsOfScope<'_>) {
             let (listed, more) = keys(after.as_deref(), page).await;
             after = listed.last().cloned();
             found.extend(listed);
+            assert!(
+                found.len() <= KEYS.len(),
+                "a page comes after the one before it"
+            );
             if !more {
                 break;
             }

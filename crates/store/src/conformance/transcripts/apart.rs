@@ -51,7 +51,11 @@ async fn look_alike_conversations_are_apart(store: &dyn TranscriptStore) {
     // Ids of operations are the scope's, so each has its own.
     assert_apart(&conversations, |index| format!("add {index}")).await;
     let listed = conversations[0].listed(None, 100).await;
-    assert_eq!(listed.conversations.len(), LOOK_ALIKE_IDS.len());
+    assert_eq!(
+        listed.conversations.len(),
+        LOOK_ALIKE_IDS.len(),
+        "cleared conversations stay listed"
+    );
 }
 
 async fn assert_apart(conversations: &[Conversation<'_>], id: impl Fn(usize) -> String) {

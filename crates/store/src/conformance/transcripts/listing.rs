@@ -42,7 +42,11 @@ async fn conversations_are_listed_by_code_point(main: &Conversation<'_>) {
         (ids, listed.more)
     };
     let of = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
-    assert_eq!(ids(None, 100).await, (of(&IDS), false));
+    assert_eq!(
+        ids(None, 100).await,
+        (of(&IDS), false),
+        "conversations are listed by code point"
+    );
     assert_eq!(ids(None, IDS.len()).await, (of(&IDS), false));
     assert_eq!(ids(None, 0).await, (vec![], true));
     for page in 1..IDS.len() {
@@ -52,6 +56,10 @@ async fn conversations_are_listed_by_code_point(main: &Conversation<'_>) {
             let (listed, more) = ids(after.as_deref(), page).await;
             after = listed.last().cloned();
             found.extend(listed);
+            assert!(
+                found.len() <= IDS.len(),
+                "a page comes after the one before it"
+            );
             if !more {
                 break;
             }
@@ -77,5 +85,9 @@ async fn cleared_ones_stay_listed(main: &Conversation<'_>) {
         .iter()
         .map(|listed| (listed.id.as_str(), listed.bounds.first, listed.bounds.next))
         .collect();
-    assert_eq!(listed, [("main", 2, 2), ("other", 1, 3)]);
+    assert_eq!(
+        listed,
+        [("main", 2, 2), ("other", 1, 3)],
+        "cleared conversations stay listed"
+    );
 }

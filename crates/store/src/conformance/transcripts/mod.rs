@@ -18,9 +18,9 @@ pub(super) async fn exercise<S: Store>(store: &S) {
         return;
     };
     positions::exercise(transcripts).await;
+    forms::exercise(transcripts).await;
     selections::exercise(transcripts).await;
     operations::exercise(transcripts).await;
-    forms::exercise(transcripts).await;
     apart::exercise(transcripts).await;
     listing::exercise(transcripts).await;
     racing::exercise(transcripts).await;

@@ -65,7 +65,11 @@ async fn positions_never_come_back(conversation: &Conversation<'_>) {
     let clear = async || conversation.clear(None).await.expect("clear");
     conversation.say(&["a", "b", "c"]).await;
     assert_eq!(clear().await, cleared(0, 3));
-    assert_eq!(conversation.bounds().await, (3, 3), "none is there");
+    assert_eq!(
+        conversation.bounds().await,
+        (3, 3),
+        "clearing leaves positions where they are"
+    );
     assert_eq!(clear().await, cleared(3, 3), "there was nothing to clear");
     assert_eq!(conversation.bounds().await, (3, 3));
     assert_eq!(
@@ -84,7 +88,11 @@ async fn positions_never_come_back(conversation: &Conversation<'_>) {
 async fn clearing_nothing_makes_nothing(conversation: &Conversation<'_>) {
     let nothing = conversation.clear(None).await.expect("clear");
     assert_eq!(nothing, cleared(0, 0));
-    assert_eq!(conversation.listed(None, 10).await.conversations, []);
+    assert_eq!(
+        conversation.listed(None, 10).await.conversations,
+        [],
+        "clearing nothing makes nothing"
+    );
     assert_eq!(conversation.say(&["a"]).await, added(0, 1));
 }
 
@@ -119,7 +127,7 @@ async fn what_no_store_takes_is_refused(conversation: &Conversation<'_>) {
                     ..
                 }))
             ),
-            "{result:?}"
+            "there is no batch of nothing, and none of too many: {result:?}"
         );
     };
     assert_invalid(conversation.add(&[], None).await);
