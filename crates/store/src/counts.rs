@@ -23,3 +23,13 @@ pub(crate) fn version_of(token: &Version) -> Option<i64> {
     // `01` and `+1` parse as well, but were never given out.
     (version > 0 && version.to_string() == token.as_str()).then_some(version)
 }
+
+/// A position as a database's `bigint`. No conversation comes near its end.
+pub(crate) fn kept_position(position: u64) -> i64 {
+    i64::try_from(position).unwrap_or(i64::MAX)
+}
+
+/// A position from a database's `bigint`, which never holds a negative one.
+pub(crate) fn position_of(kept: i64) -> u64 {
+    u64::try_from(kept).unwrap_or_default()
+}

@@ -36,6 +36,8 @@ mod facts;
 mod fallback;
 mod file;
 mod in_memory;
+mod kept_facts;
+mod kept_messages;
 mod kept_metadata;
 mod kept_receipt;
 mod lock_pause;

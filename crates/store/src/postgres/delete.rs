@@ -3,7 +3,10 @@
 use notekeeper_domain::{NoteName, Operation, Scope};
 use sqlx::{PgConnection, Row};
 
-use super::{fault::Fault, receipt::find_receipt};
+use super::{
+    fault::Fault,
+    receipt::{find_receipt, settle_taken},
+};
 use crate::{
     Expected, MutationError, Receipt, ReceiptStatus, counts::version_of, kept_receipt::Outcome,
 };
@@ -26,7 +29,7 @@ impl Deletion<'_> {
     /// a deletion doesn't depend on the text, and where a version is expected, a note that left
     /// that version never comes back to it.
     pub(super) async fn run(&self, connection: &mut PgConnection) -> Result<Outcome, Fault> {
-        if let Some(outcome) = self.find_receipt(connection).await? {
+        if let Some(outcome) = find_receipt(connection, self.scope, self.operation).await? {
             return Ok(outcome);
         }
         match self.delete(connection).await {
@@ -39,13 +42,10 @@ impl Deletion<'_> {
             })),
             // Another call of this operation may be what came between.
             Ok(None) => {
-                let found = self.find_receipt(connection).await?;
+                let found = find_receipt(connection, self.scope, self.operation).await?;
                 Ok(found.unwrap_or(Err(MutationError::VersionConflict)))
             }
-            Err(Fault::ReceiptTaken) => self
-                .find_receipt(connection)
-                .await?
-                .ok_or(Fault::ReceiptTaken),
+            Err(Fault::ReceiptTaken) => settle_taken(connection, self.scope, self.operation).await,
             Err(fault) => Err(fault),
         }
     }
@@ -73,12 +73,5 @@ impl Deletion<'_> {
         }
         let row = query.fetch_optional(connection).await?;
         row.map(|row| Ok(row.try_get("existed")?)).transpose()
-    }
-
-    async fn find_receipt(&self, connection: &mut PgConnection) -> Result<Option<Outcome>, Fault> {
-        match self.operation {
-            Some(operation) => find_receipt(connection, self.scope.as_str(), operation).await,
-            None => Ok(None),
-        }
     }
 }

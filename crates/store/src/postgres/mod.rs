@@ -1,23 +1,29 @@
-//! Notes in PostgreSQL.
+//! Notes, transcripts and facts in PostgreSQL.
 //!
-//! Single statements are transactions of their own; only a contended edit opens one. A scope is
-//! a range of each index, so what one tenant costs doesn't depend on how many there are.
+//! Single statements are transactions of their own; only a contended change of a note or fact opens
+//! one. A scope is a range of each index, so what one tenant costs doesn't depend on how many there
+//! are.
 
 mod attempts;
 mod delete;
 mod examine;
+mod fact_change;
+mod fact_store;
 mod fault;
 mod lease;
+mod messages;
 mod migrate;
 mod note_index;
 mod note_store;
 mod options;
 mod put;
+mod recall;
 mod receipt;
 mod search;
 mod snapshots;
 mod spare;
 mod store;
+mod transcript_store;
 
 pub use migrate::MigrationReport;
 pub use options::PostgresOptions;

@@ -12,13 +12,13 @@ use super::{
     fault::Fault,
     note_index::{list, names, notebook},
     put::Put,
-    receipt::find_receipt,
+    receipt::{find_receipt, repeatable},
     search::search,
     store::PostgresStore,
 };
 use crate::{
-    EditRequest, Expected, Listing, MutationError, Names, NotePart, NoteStore, NotebookBounds,
-    Receipt, SnapshotStore, Store, StoreError, WriteRequest,
+    EditRequest, Expected, FactStore, Listing, MutationError, Names, NotePart, NoteStore,
+    NotebookBounds, Receipt, SnapshotStore, Store, StoreError, TranscriptStore, WriteRequest,
     change::Change,
     counts::{bounded, token},
     kept_metadata::kept_metadata,
@@ -114,8 +114,8 @@ impl NoteStore for PostgresStore {
         check_operation(operation)?;
         let found = attempted!(self, Repeatable::Always, |connection| find_receipt(
             connection,
-            scope.as_str(),
-            operation
+            scope,
+            Some(operation)
         ))?;
         found.transpose()
     }
@@ -162,12 +162,13 @@ impl Store for PostgresStore {
     fn snapshots(&self) -> Option<&dyn SnapshotStore> {
         Some(self)
     }
-}
 
-fn repeatable(operation: Option<&Operation>) -> Repeatable {
-    match operation {
-        Some(_) => Repeatable::Always,
-        None => Repeatable::UnlessInDoubt,
+    fn transcripts(&self) -> Option<&dyn TranscriptStore> {
+        Some(self)
+    }
+
+    fn facts(&self) -> Option<&dyn FactStore> {
+        Some(self)
     }
 }
 

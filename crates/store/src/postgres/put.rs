@@ -11,7 +11,7 @@ use sqlx::{Connection, PgConnection, Row};
 
 use super::{
     fault::Fault,
-    receipt::{answer, find_receipt},
+    receipt::{answer, find_receipt, settle_taken},
 };
 use crate::{
     Expected, MutationError, Receipt, StoreError,
@@ -26,7 +26,7 @@ const UPDATE_NOTE: &str = include_str!("sql/update_note.sql");
 const LOCK_NOTE: &str = include_str!("sql/lock_note.sql");
 
 /// The level is named because a caller's own pool may default to another.
-const BEGIN: &str = "begin isolation level read committed";
+pub(super) const BEGIN: &str = "begin isolation level read committed";
 
 /// The version of a placeholder, which only the transaction that made it ever sees.
 const PLACEHOLDER_VERSION: i64 = 0;
@@ -92,7 +92,7 @@ impl Put<'_> {
             Ok(Some(receipt)) => Ok(Ok(receipt)),
             Ok(None) if *self.expected == Expected::Any => self.run_locked(connection).await,
             Ok(None) => self.settle_overtaken(connection).await,
-            Err(Fault::ReceiptTaken) => self.settle_taken(connection).await,
+            Err(Fault::ReceiptTaken) => settle_taken(connection, self.scope, self.operation).await,
             Err(fault) => Err(fault),
         }
     }
@@ -108,7 +108,7 @@ impl Put<'_> {
             .await?;
         // In a statement of its own: only one that begins after the lock was had sees what the
         // operation's other call committed while this one waited.
-        if let Some(outcome) = self.find_receipt(&mut transaction).await? {
+        if let Some(outcome) = find_receipt(&mut transaction, self.scope, self.operation).await? {
             transaction.rollback().await?;
             return Ok(outcome);
         }
@@ -138,7 +138,7 @@ impl Put<'_> {
             ))),
             Err(Fault::ReceiptTaken) => {
                 transaction.rollback().await?;
-                self.settle_taken(connection).await
+                settle_taken(connection, self.scope, self.operation).await
             }
             Err(fault) => Err(fault),
         }
@@ -147,22 +147,8 @@ impl Put<'_> {
     /// The answer where the note left the version that the caller insists on: the operation's
     /// receipt, if its other call was what came between, or else the conflict.
     async fn settle_overtaken(&self, connection: &mut PgConnection) -> Result<Outcome, Fault> {
-        let found = self.find_receipt(connection).await?;
+        let found = find_receipt(connection, self.scope, self.operation).await?;
         Ok(found.unwrap_or(Err(MutationError::VersionConflict)))
-    }
-
-    /// The answer where another call wrote the operation's receipt first.
-    async fn settle_taken(&self, connection: &mut PgConnection) -> Result<Outcome, Fault> {
-        self.find_receipt(connection)
-            .await?
-            .ok_or(Fault::ReceiptTaken)
-    }
-
-    async fn find_receipt(&self, connection: &mut PgConnection) -> Result<Option<Outcome>, Fault> {
-        match self.operation {
-            Some(operation) => find_receipt(connection, self.scope.as_str(), operation).await,
-            None => Ok(None),
-        }
     }
 
     fn apply(&self, current: Option<&Current>) -> Result<NewText, MutationError> {

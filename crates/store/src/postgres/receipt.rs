@@ -1,31 +1,64 @@
 //! Receipts as the database holds them.
 
-use notekeeper_domain::Operation;
+use notekeeper_domain::{Operation, Scope};
 use sqlx::{PgConnection, Row, postgres::PgRow};
 
-use super::fault::Fault;
-use crate::kept_receipt::{KeptReceipt, Outcome};
+use super::{attempts::Repeatable, fault::Fault};
+use crate::kept_receipt::{KeptReceipt, OfReceipt, Outcome};
 
 const FIND_RECEIPT: &str = include_str!("sql/find_receipt.sql");
 
-/// The answer of an operation's receipt, where there is one.
-pub(super) async fn find_receipt(
+/// Whether a mutation may be attempted again in doubt: its receipt makes a repetition harmless.
+pub(super) fn repeatable(operation: Option<&Operation>) -> Repeatable {
+    match operation {
+        Some(_) => Repeatable::Always,
+        None => Repeatable::UnlessInDoubt,
+    }
+}
+
+/// The answer of an operation's receipt; `None` where it has none, and where there is no operation.
+pub(super) async fn find_receipt<T: OfReceipt>(
     connection: &mut PgConnection,
-    scope: &str,
-    operation: &Operation,
-) -> Result<Option<Outcome>, Fault> {
+    scope: &Scope,
+    operation: Option<&Operation>,
+) -> Result<Option<Outcome<T>>, Fault> {
+    let Some(operation) = operation else {
+        return Ok(None);
+    };
     let row = sqlx::query(FIND_RECEIPT)
-        .bind(scope)
+        .bind(scope.as_str())
         .bind(operation.id.as_str())
         .fetch_optional(connection)
         .await?;
-    row.map(|row| answer(&row, operation))
-        .transpose()
-        .map(Option::flatten)
+    let Some(row) = row else { return Ok(None) };
+    let first: Option<i64> = row.try_get("first")?;
+    let range = first.zip(row.try_get("next")?);
+    answer_with(&row, range, operation)
 }
 
-/// The answer of a receipt in a row that may have none.
-pub(super) fn answer(row: &PgRow, operation: &Operation) -> Result<Option<Outcome>, Fault> {
+/// The answer where another call wrote the operation's receipt first.
+pub(super) async fn settle_taken<T: OfReceipt>(
+    connection: &mut PgConnection,
+    scope: &Scope,
+    operation: Option<&Operation>,
+) -> Result<Outcome<T>, Fault> {
+    let found = find_receipt(connection, scope, operation).await?;
+    found.ok_or(Fault::ReceiptTaken)
+}
+
+/// The answer of a receipt, in a row of something else that may have none.
+pub(super) fn answer<T: OfReceipt>(
+    row: &PgRow,
+    operation: &Operation,
+) -> Result<Option<Outcome<T>>, Fault> {
+    answer_with(row, None, operation)
+}
+
+fn answer_with<T: OfReceipt>(
+    row: &PgRow,
+    range: Option<(i64, i64)>,
+    operation: &Operation,
+) -> Result<Option<Outcome<T>>, Fault> {
     let Some(fingerprint) = row.try_get("fingerprint")? else {
         return Ok(None);
     };
@@ -34,6 +67,7 @@ pub(super) fn answer(row: &PgRow, operation: &Operation) -> Result<Option<Outcom
         status: row.try_get("status")?,
         version: row.try_get("receipt_version")?,
         existed: row.try_get("existed")?,
+        range,
     };
     kept.answer(operation).map(Some).map_err(Fault::Lasting)
 }

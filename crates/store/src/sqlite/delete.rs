@@ -26,9 +26,7 @@ impl Mutation for Deletion<'_> {
     type Refused = MutationError;
 
     async fn run(&self, connection: &mut SqliteConnection) -> Result<Outcome, Fault> {
-        if let Some(operation) = self.operation
-            && let Some(outcome) = find_receipt(connection, self.scope.as_str(), operation).await?
-        {
+        if let Some(outcome) = find_receipt(connection, self.scope, self.operation).await? {
             return Ok(outcome);
         }
         let Some(existed) = self.delete(connection).await? else {

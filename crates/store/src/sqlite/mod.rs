@@ -1,4 +1,5 @@
-//! Notes in one SQLite file, which several processes of one host can use at the same time.
+//! Notes, transcripts and facts in one SQLite file, which several processes of one host can use at
+//! the same time.
 //!
 //! Reads are single statements, on connections of their own, and wait for nobody. A mutation is a
 //! transaction that takes the file's write lock before it reads: what it finds can't change until
@@ -8,18 +9,24 @@
 mod attempts;
 mod delete;
 mod examine;
+mod fact_change;
+mod fact_store;
 mod fault;
 mod file;
+mod json_array;
+mod messages;
 mod migrate;
 mod mutation;
 mod note_index;
 mod note_store;
 mod options;
 mod put;
+mod recall;
 mod receipt;
 mod search;
 mod snapshots;
 mod store;
+mod transcript_store;
 
 pub(crate) use fault::{of_driver, result_code};
 pub use options::SqliteOptions;

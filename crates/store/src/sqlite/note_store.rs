@@ -17,8 +17,8 @@ use super::{
     store::SqliteStore,
 };
 use crate::{
-    EditRequest, Expected, Listing, MutationError, Names, NotePart, NoteStore, NotebookBounds,
-    Receipt, SnapshotStore, Store, StoreError, WriteRequest,
+    EditRequest, Expected, FactStore, Listing, MutationError, Names, NotePart, NoteStore,
+    NotebookBounds, Receipt, SnapshotStore, Store, StoreError, TranscriptStore, WriteRequest,
     change::Change,
     counts::{bounded, token},
     kept_metadata::kept_metadata,
@@ -147,6 +147,14 @@ impl Store for SqliteStore {
     fn snapshots(&self) -> Option<&dyn SnapshotStore> {
         Some(self)
     }
+
+    fn transcripts(&self) -> Option<&dyn TranscriptStore> {
+        Some(self)
+    }
+
+    fn facts(&self) -> Option<&dyn FactStore> {
+        Some(self)
+    }
 }
 
 async fn read(
@@ -177,5 +185,5 @@ async fn receipt(
     operation: &Operation,
 ) -> Result<Option<Outcome>, Fault> {
     let mut connection = store.reader().await?;
-    find_receipt(&mut connection, scope.as_str(), operation).await
+    find_receipt(&mut connection, scope, Some(operation)).await
 }

@@ -10,7 +10,7 @@ use crate::database::Database;
 
 /// Parameters of a call of each statement, as SQL text. A statement that isn't listed fails the
 /// test, so none goes unseen.
-const CALLS: [(&str, &[&str]); 16] = [
+const CALLS: &[(&str, &[&str])] = &[
     ("look_up", &["'acme/7/main'", "'none'", "'n7.md'", "1001"]),
     ("find_receipt", &["'acme/7/main'", "'op7'"]),
     (
@@ -69,7 +69,73 @@ const CALLS: [(&str, &[&str]); 16] = [
     ("keep_snapshot", &["'acme/7/main'", "'new'", "'text'"]),
     ("read_snapshot", &["'acme/7/main'", "'d7'"]),
     ("newest_migration", &[]),
+    (
+        "add_messages",
+        &[
+            "'acme/7/main'",
+            "'new'",
+            "'c7'",
+            "'f'",
+            "'{\"{\\\"role\\\":\\\"user\\\"}\",\"{\\\"role\\\":\\\"tool\\\"}\"}'",
+        ],
+    ),
+    ("clear_messages", &["'acme/7/main'", "'new'", "'c7'", "'f'"]),
+    (
+        "read_messages",
+        &["'acme/7/main'", "'c7'", "0", BIG, BIG, "100000"],
+    ),
+    ("list_conversations", &["'acme/7/main'", "''", "11"]),
+    ("look_up_fact", &["'acme/7/main'", "'none'", "'k7'"]),
+    (
+        "create_fact",
+        &[
+            "'acme/7/main'",
+            "'new'",
+            "'new'",
+            "'value'",
+            "'folded'",
+            "'{a,b}'",
+            "'f'",
+        ],
+    ),
+    (
+        "update_fact",
+        &[
+            "'acme/7/main'",
+            "'new'",
+            "'k7'",
+            "'value'",
+            "'folded'",
+            "'{a,t7}'",
+            "'f'",
+            "7",
+            "true",
+        ],
+    ),
+    ("lock_fact", &["'acme/7/main'", "'k7'"]),
+    (
+        "delete_fact",
+        &["'acme/7/main'", "'new'", "'k7'", "'f'", "7", "true"],
+    ),
+    (
+        "record_no_fact",
+        &["'acme/7/main'", "'new'", "'absent'", "'f'"],
+    ),
+    ("read_facts", &["'acme/7/main'", "'{k7}'"]),
+    (
+        "find_facts",
+        &["'acme/7/main'", "'{t7,none}'", "'{t}'", "'{u}'"],
+    ),
+    (
+        "scan_facts",
+        &["'acme/7/main'", "'{none}'", "'{t7}'", "'{t8}'", "'{ome}'"],
+    ),
+    ("list_facts", &["'acme/7/main'", "''", "11"]),
+    ("newest_facts", &["'acme/7/main'", "11"]),
 ];
+
+/// A bound that bounds nothing.
+const BIG: &str = "9223372036854775807";
 
 /// Notes of each scope, one of them the main note.
 const NOTES_PER_SCOPE: i32 = 10;
@@ -79,7 +145,8 @@ const NOTES_PER_SCOPE: i32 = 10;
 /// that a row is visible to all, the page of each note of the scope.
 const MORE_BUFFERS_MAX: i64 = 5 + NOTES_PER_SCOPE as i64;
 
-/// Fills scopes from number `first` to `last` with notes, and as many receipts and snapshots.
+/// Fills scopes from number `first` to `last` with notes, and as many receipts, snapshots,
+/// conversations of three messages, and facts of three terms.
 async fn fill(connection: &mut PgConnection, first: i32, last: i32) {
     let notes = "insert into notes (scope, name, content, chars, version, operation_id) \
          select format('acme/%s/main', scope), \
@@ -94,7 +161,30 @@ async fn fill(connection: &mut PgConnection, first: i32, last: i32) {
     let snapshots = "insert into snapshots (scope, digest, content) \
          select format('acme/%s/main', scope), format('d%s', note), repeat('block ', 20) \
          from generate_series($1, $2) as scope, generate_series(1, $3) as note";
-    for statement in [notes, receipts, snapshots] {
+    let conversations = "insert into conversations (scope, id, next) \
+         select format('acme/%s/main', scope), format('c%s', conversation), 3 \
+         from generate_series($1, $2) as scope, generate_series(1, $3) as conversation";
+    let messages = "insert into messages (scope, conversation, position, message) \
+         select format('acme/%s/main', scope), format('c%s', conversation), position, \
+                '{\"role\":\"user\",\"content\":\"some words\"}' \
+         from generate_series($1, $2) as scope, generate_series(1, $3) as conversation, \
+              generate_series(0, 2) as position";
+    let facts = "insert into facts (scope, key, value, folded, terms, order_number) \
+         select format('acme/%s/main', scope), format('k%s', fact), 'some words', 'some words', \
+                array['some', 'words', format('t%s', fact)], fact \
+         from generate_series($1, $2) as scope, generate_series(1, $3) as fact";
+    let terms = "insert into fact_terms (scope, term, key) \
+         select scope, unnest(terms), key from facts \
+         where split_part(scope, '/', 2)::integer between $1 and $2 and $3 > 0";
+    for statement in [
+        notes,
+        receipts,
+        snapshots,
+        conversations,
+        messages,
+        facts,
+        terms,
+    ] {
         sqlx::query(statement)
             .bind(first)
             .bind(last)
@@ -105,7 +195,9 @@ async fn fill(connection: &mut PgConnection, first: i32, last: i32) {
     }
     // Also settles what inserting left to do, which would otherwise count as cost of a read.
     connection
-        .execute("vacuum (analyze) notes, receipts, snapshots")
+        .execute(
+            "vacuum (analyze) notes, receipts, snapshots, conversations, messages, facts, fact_terms",
+        )
         .await
         .expect("vacuum");
 }
@@ -168,11 +260,20 @@ fn statements() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Nodes of a plan that read a whole table of notes, receipts or snapshots, or a whole index.
+/// Nodes of a plan that read a whole table of tenants' data, or a whole index.
 fn scans(node: &Value, found: &mut Vec<String>) {
     let kind = node["Node Type"].as_str().unwrap_or_default();
     let relation = node["Relation Name"].as_str().unwrap_or_default();
-    if matches!(relation, "notes" | "receipts" | "snapshots") {
+    let tenants_data = [
+        "notes",
+        "receipts",
+        "snapshots",
+        "conversations",
+        "messages",
+        "facts",
+        "fact_terms",
+    ];
+    if tenants_data.contains(&relation) {
         let by_index = matches!(kind, "Index Scan" | "Index Only Scan" | "Bitmap Heap Scan");
         let bounded = !node["Index Cond"].is_null() || !node["Recheck Cond"].is_null();
         if kind != "ModifyTable" && !(by_index && bounded) {
@@ -204,7 +305,7 @@ async fn every_statement_is_a_range_of_an_index_at_the_same_cost_among_100_000_n
     );
     fill(&mut connection, 1, 100).await;
     let mut at_first = BTreeMap::new();
-    for (name, values) in CALLS {
+    for &(name, values) in CALLS {
         let (_, buffers) = plan(&mut connection, name, &statements[name], values).await;
         at_first.insert(name, buffers);
     }
@@ -214,7 +315,7 @@ async fn every_statement_is_a_range_of_an_index_at_the_same_cost_among_100_000_n
         .await
         .expect("count");
     assert_eq!(notes, 100_000);
-    for (name, values) in CALLS {
+    for &(name, values) in CALLS {
         let (plan, buffers) = plan(&mut connection, name, &statements[name], values).await;
         let mut found = Vec::new();
         scans(&plan, &mut found);
@@ -251,7 +352,7 @@ async fn one_big_notebook_changes_no_plan() {
         .await
         .expect("vacuum");
     let statements = statements();
-    for (name, values) in CALLS {
+    for &(name, values) in CALLS {
         let mut of_big: Vec<&str> = values.to_vec();
         if let Some(scope) = of_big.first_mut() {
             *scope = "'big/main'";

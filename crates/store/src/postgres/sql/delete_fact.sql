@@ -1,0 +1,20 @@
+-- Deletes a fact and its terms, and writes the receipt, or none of them where the fact doesn't have
+-- the number any more.
+-- $1 scope, $2 operation id or null, $3 key, $4 fingerprint, $5 number that was read, $6 existed:
+-- false for a placeholder
+with fact as (
+    delete from facts
+    where scope = $1 and key = $3 and order_number = $5
+    returning terms
+), receipt as (
+    insert into receipts (scope, id, fingerprint, kind, name, status, existed)
+    select $1, $2, $4, 'forget', $3, 'forgotten', $6
+    from fact
+    where $2::text is not null
+), term as (
+    delete from fact_terms
+    -- What has the number was all there when this statement began, so its terms are seen here.
+    using (select unnest(terms) as term from fact) as old
+    where fact_terms.scope = $1 and fact_terms.key = $3 and fact_terms.term = old.term
+)
+select true as existed from fact

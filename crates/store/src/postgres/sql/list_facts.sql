@@ -1,0 +1,8 @@
+-- The first facts of a scope after a key, ascending by code point of their keys.
+-- $1 scope, $2 key, or an empty text, $3 most facts
+select key, value, order_number,
+    floor(greatest(extract(epoch from now() - remembered_at), 0))::bigint as age_seconds
+from facts
+where scope = $1 and key > $2
+order by key
+limit $3
