@@ -7,8 +7,9 @@ use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCa
 pub(super) enum Class {
     /// Letters, marks and numbers of scripts that part words, and characters that aren't known.
     Word,
-    /// Characters of scripts that don't part words, and pictures.
-    Dense,
+    /// Characters of scripts that don't part words, and pictures. So many neighbours are looked for
+    /// together.
+    Dense(usize),
     /// Symbols that make a term of their own with the word beside them: `c++`, `.net`, `#42`.
     Glue,
     /// Other punctuation: it parts words.
@@ -28,7 +29,7 @@ pub(super) fn class(c: char) -> Class {
     }
     let category = c.general_category();
     match c.general_category_group() {
-        GeneralCategoryGroup::Symbol if is_picture(c, category) => Class::Dense,
+        GeneralCategoryGroup::Symbol if is_picture(c, category) => Class::Dense(2),
         GeneralCategoryGroup::Symbol => Class::Glue,
         // Signs of abbreviation inside Hebrew words.
         GeneralCategoryGroup::Punctuation if matches!(c, '\u{5f3}' | '\u{5f4}') => Class::Glue,
@@ -36,7 +37,8 @@ pub(super) fn class(c: char) -> Class {
             Class::Glue
         }
         GeneralCategoryGroup::Punctuation | GeneralCategoryGroup::Separator => Class::Separator,
-        _ if is_of_dense_script(c) => Class::Dense,
+        _ if is_dense_alphabet(c) => Class::Dense(3),
+        _ if is_dense_syllabary(c) => Class::Dense(2),
         _ => Class::Word,
     }
 }
@@ -50,17 +52,29 @@ fn is_picture(c: char, category: GeneralCategory) -> bool {
     c >= '\u{2000}' && kinds.contains(&category)
 }
 
-/// Whether `c` stands in a block of a script that is written without spaces between words.
-fn is_of_dense_script(c: char) -> bool {
+/// Whether `c` stands in a block of an alphabet that is written without spaces between words. Two of its
+/// characters are less than a syllable.
+fn is_dense_alphabet(c: char) -> bool {
     matches!(c,
         // Thai, Lao; Myanmar; Khmer; Tai Le, New Tai Lue, Khmer symbols; Tai Tham; Balinese.
         '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
         | '\u{1950}'..='\u{19ff}' | '\u{1a20}'..='\u{1aaf}' | '\u{1b00}'..='\u{1b7f}'
-        // Radicals, kana, bopomofo and Han as far as Yi; Myanmar, Javanese and Tai Viet beyond it.
-        | '\u{2e80}'..='\u{312f}' | '\u{3190}'..='\u{4dbf}' | '\u{4e00}'..='\u{a4cf}'
-        | '\u{a980}'..='\u{a9ff}' | '\u{aa60}'..='\u{aadf}' | '\u{f900}'..='\u{faff}'
-        // Tangut, Nushu, old kana; the planes of Han.
-        | '\u{16fe0}'..='\u{1b2ff}' | '\u{20000}'..='\u{3ffff}')
+        // Javanese, Myanmar, Tai Viet.
+        | '\u{a980}'..='\u{a9ff}' | '\u{aa60}'..='\u{aadf}')
+}
+
+/// Whether `c` stands in a block of characters that are syllables or words, and are written without
+/// spaces.
+fn is_dense_syllabary(c: char) -> bool {
+    // Radicals, kana, bopomofo, Han and Yi; Tangut, Nushu, old kana; the planes of Han.
+    matches!(c,
+        '\u{2e80}'..='\u{312f}' | '\u{3190}'..='\u{4dbf}' | '\u{4e00}'..='\u{a4cf}'
+        | '\u{f900}'..='\u{faff}' | '\u{16fe0}'..='\u{1b2ff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// Whether `c` is a Han character, which can be a word by itself.
+pub(super) fn is_han(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{20000}'..='\u{3ffff}')
 }
 
 /// Whether `c` is a syllable of Korean, where a word of one syllable can begin others.

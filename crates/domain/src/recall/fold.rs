@@ -74,7 +74,7 @@ impl Folding {
         }
         match plain_form(c) {
             Some(plain) => plain.chars().for_each(|c| self.keep(c)),
-            None => self.keep(c),
+            None => self.keep(hiragana(c)),
         }
     }
 
@@ -128,6 +128,15 @@ fn is_optional_mark(base: char, c: char) -> bool {
         '\u{1ab0}'..='\u{1abe}' | '\u{1dc0}'..='\u{1dc9}' | '\u{1dcb}'..='\u{1dd1}' => true,
         '\u{1df5}'..='\u{1df9}' | '\u{1dfb}'..='\u{1dff}' | '\u{fe20}'..='\u{fe2f}' => true,
         _ => false,
+    }
+}
+
+/// A katakana as the hiragana of the same sound, which the default collation tells from it at its third
+/// level only; any other character as it is.
+fn hiragana(c: char) -> char {
+    match c {
+        '\u{30a1}'..='\u{30f6}' | '\u{30fd}' => char::from_u32(c as u32 - 0x60).unwrap_or(c),
+        _ => c,
     }
 }
 

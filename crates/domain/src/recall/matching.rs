@@ -16,8 +16,7 @@ pub(super) struct Matcher<'q> {
     /// Indices of the terms, ascending by their text.
     by_text: Vec<usize>,
     substrings: Vec<Finder<'q>>,
-    /// Whether the first substring says more than the terms do.
-    has_phrase: bool,
+    phrases: Vec<Finder<'q>>,
 }
 
 /// What a fact has of a query.
@@ -32,8 +31,8 @@ pub(super) struct Matched {
     pub(super) substrings: u64,
     /// Terms, or else substrings, that its key has.
     pub(super) in_key: u32,
-    /// Whether it has the whole query, word for word.
-    pub(super) phrase: bool,
+    /// Forms of the whole query that it has, word for word.
+    pub(super) phrases: u32,
 }
 
 impl Matched {
@@ -56,7 +55,7 @@ impl<'q> Matcher<'q> {
             terms,
             by_text,
             substrings: query.substrings().iter().map(finder).collect(),
-            has_phrase: query.is_phrase(),
+            phrases: query.phrases().iter().map(finder).collect(),
         }
     }
 
@@ -72,12 +71,10 @@ impl<'q> Matcher<'q> {
         // What it has as it is says more than what it has besides.
         matched.inexact &= !matched.whole;
         if matched.has_term() {
-            let first = self.substrings.first().filter(|_| self.has_phrase);
-            matched.phrase = first.is_some_and(|phrase| {
-                [&key, &value]
-                    .iter()
-                    .any(|text| phrase.find(text.as_bytes()).is_some())
-            });
+            for phrase in &self.phrases {
+                let has = [&key, &value].map(|text| phrase.find(text.as_bytes()).is_some());
+                matched.phrases += u32::from(has.contains(&true));
+            }
         } else {
             let in_key = self.substrings_in(&key);
             matched.in_key = in_key.count_ones();

@@ -3,9 +3,9 @@
 use unicode_normalization::UnicodeNormalization;
 
 use super::{
-    classes::is_hangul_syllable,
+    classes::{is_han, is_hangul_syllable},
     fold::folded,
-    terms::{Kind, Occurrence, occurrences},
+    terms::{Kind, Occurrence, has_word, occurrences, trim},
 };
 use crate::char_prefix;
 
@@ -19,8 +19,9 @@ pub const RECALL_TERMS_MAX: usize = 32;
 /// one syllable.
 const PREFIX_CHARS_MIN: usize = 3;
 
-/// Shortest word that is also found inside of others, in characters. A query as a whole may be shorter.
-const SUBSTRING_CHARS_MIN: usize = 3;
+/// Run of Han characters from which on it is taken for a sentence, in characters: its characters are
+/// looked for one by one as well. A shorter one is taken for a word, all of which is meant.
+const SENTENCE_CHARS_MIN: usize = 5;
 
 /// What is looked for: any text, in which nothing is syntax.
 ///
@@ -39,6 +40,7 @@ pub struct RecallQuery {
     exact: Vec<String>,
     prefixes: Vec<String>,
     substrings: Vec<String>,
+    phrases: Vec<String>,
 }
 
 /// A term that is looked for.
@@ -68,11 +70,13 @@ impl RecallQuery {
         };
         let exact = texts(|term| !term.prefix_is_whole);
         let prefixes = texts(|term| term.prefix);
+        let phrases = phrases(&whole, &terms);
         let substrings = substrings(whole, &terms);
         Self {
             exact,
             prefixes,
             substrings,
+            phrases,
             terms,
         }
     }
@@ -103,13 +107,10 @@ impl RecallQuery {
         &self.terms
     }
 
-    /// Whether the whole query, which is the first of the substrings, says more than its one term.
-    pub(super) fn is_phrase(&self) -> bool {
-        match &*self.terms {
-            [] => false,
-            [term] => !term.text.nfd().eq(self.substrings[0].chars()),
-            _ => true,
-        }
+    /// The whole query, as it is and without punctuation around it, where that says more than its
+    /// terms.
+    pub(super) fn phrases(&self) -> &[String] {
+        &self.phrases
     }
 }
 
@@ -133,25 +134,31 @@ pub fn prefix_end(prefix: &str) -> Option<String> {
 }
 
 fn terms(composed: &str) -> Vec<Term> {
+    let occurrences = occurrences(composed);
     let mut terms: Vec<Term> = Vec::new();
-    for found in occurrences(composed) {
-        if is_passed_over(&found) {
-            continue;
-        }
+    for found in occurrences.iter().filter(|found| !is_passed_over(found)) {
         let glued = found.kind == Kind::Glued;
-        if let Some(known) = terms.iter_mut().find(|term| term.text == found.term) {
-            known.glued &= glued;
-            continue;
-        }
-        if terms.len() < RECALL_TERMS_MAX {
-            terms.push(Term {
+        match terms.iter_mut().find(|term| term.text == found.term) {
+            Some(known) => known.glued &= glued,
+            None => terms.push(Term {
                 text: found.term.to_owned(),
-                prefix: is_prefix(&found),
-                prefix_is_whole: matches!(found.kind, Kind::Last { .. }),
+                prefix: is_prefix(found),
+                prefix_is_whole: matches!(found.kind, Kind::Tail { .. }),
                 glued,
+            }),
+        }
+    }
+    for text in characters_of_sentences(&occurrences) {
+        if terms.iter().all(|term| term.text != text) {
+            terms.push(Term {
+                text,
+                prefix: true,
+                prefix_is_whole: false,
+                glued: true,
             });
         }
     }
+    terms.truncate(RECALL_TERMS_MAX);
     terms
 }
 
@@ -159,22 +166,52 @@ fn terms(composed: &str) -> Vec<Term> {
 fn is_passed_over(found: &Occurrence<'_>) -> bool {
     match found.kind {
         Kind::Glued => found.term.chars().nth(1).is_none(),
-        Kind::Last { alone } => !alone,
-        Kind::Whole | Kind::Symbols | Kind::Pair => false,
+        Kind::Tail { alone } => !alone,
+        Kind::Whole | Kind::Symbols | Kind::Window => false,
     }
+}
+
+/// The Han characters of runs that are sentences.
+fn characters_of_sentences(occurrences: &[Occurrence<'_>]) -> Vec<String> {
+    let mut characters = Vec::new();
+    let in_run = |found: &Occurrence<'_>| matches!(found.kind, Kind::Window | Kind::Tail { .. });
+    let ends_run = |found: &Occurrence<'_>| found.term.chars().nth(1).is_none();
+    for run in occurrences.split_inclusive(|found| !in_run(found) || ends_run(found)) {
+        let firsts = run.iter().filter(|found| in_run(found));
+        let firsts: Vec<char> = firsts
+            .filter_map(|found| found.term.chars().next())
+            .collect();
+        if firsts.len() >= SENTENCE_CHARS_MIN {
+            let han = firsts.into_iter().filter(|&first| is_han(first));
+            characters.extend(han.map(String::from));
+        }
+    }
+    characters
 }
 
 fn is_prefix(found: &Occurrence<'_>) -> bool {
     match found.kind {
         Kind::Whole | Kind::Glued => {
-            let chars_min = match found.term.chars().next().is_some_and(is_hangul_syllable) {
+            let chars_min = match found.term.starts_with(is_hangul_syllable) {
                 true => 1,
                 false => PREFIX_CHARS_MIN,
             };
             found.term.chars().count() >= chars_min
         }
-        Kind::Last { .. } => true,
-        Kind::Symbols | Kind::Pair => false,
+        Kind::Tail { .. } => true,
+        Kind::Symbols | Kind::Window => false,
+    }
+}
+
+/// Shortest word that is also found inside of others, in characters: of scripts whose letters have a
+/// case, where short words stand inside of many; of Korean; and of the others, which write articles and
+/// prepositions without a space. A query as a whole may be shorter.
+fn substring_chars_min(term: &str) -> usize {
+    let first = term.chars().next().unwrap_or_default();
+    match first {
+        _ if is_hangul_syllable(first) => 2,
+        _ if !first.to_uppercase().eq([first]) => 4,
+        _ => 3,
     }
 }
 
@@ -185,11 +222,25 @@ fn substrings(whole: String, terms: &[Term]) -> Vec<String> {
     }
     let mut substrings = vec![whole];
     for term in terms {
-        let long = term.text.chars().count() >= SUBSTRING_CHARS_MIN;
+        let long = term.text.chars().count() >= substring_chars_min(&term.text);
         let text: String = term.text.nfd().collect();
         if long && !substrings.contains(&text) {
             substrings.push(text);
         }
     }
     substrings
+}
+
+fn phrases(whole: &str, terms: &[Term]) -> Vec<String> {
+    let mut phrases = vec![whole];
+    phrases.extend(Some(trim(whole)).filter(|inner| has_word(whole) && *inner != whole));
+    let says_more = |phrase: &&str| match terms {
+        [term] => !term.text.nfd().eq(phrase.chars()),
+        _ => !terms.is_empty(),
+    };
+    phrases
+        .into_iter()
+        .filter(says_more)
+        .map(str::to_owned)
+        .collect()
 }

@@ -17,8 +17,8 @@ pub(super) struct Grade {
     has_term: bool,
     /// What it has of the terms, or of the substrings, by their weights.
     weight: u32,
-    /// Whether it has the whole query word for word.
-    phrase: bool,
+    /// Forms of the whole query that it has word for word.
+    phrases: u32,
     /// How much of it is in the key.
     in_key: u32,
 }
@@ -32,8 +32,8 @@ pub(super) struct Weights {
     /// What a fact weighs that has everything in the best form.
     terms_max: u32,
     substrings_max: u32,
-    /// Whether the whole query can count besides its terms.
-    is_phrase: bool,
+    /// Forms of the whole query that count besides its terms.
+    phrases: u32,
 }
 
 impl Weights {
@@ -81,7 +81,7 @@ impl Weights {
             substrings_max: substrings.iter().sum(),
             terms,
             substrings,
-            is_phrase: query.is_phrase(),
+            phrases: small(query.phrases().len()),
         }
     }
 
@@ -104,7 +104,7 @@ impl Weights {
         Grade {
             has_term,
             weight,
-            phrase: fact.phrase,
+            phrases: fact.phrases,
             in_key: fact.in_key,
         }
     }
@@ -120,14 +120,13 @@ impl Weights {
         if count == 0 {
             return 0.0;
         }
-        #[expect(clippy::cast_possible_truncation, reason = "at most 33")]
-        let count = count as u32;
+        let count = small(count);
         // Of two facts with the same weight the whole query counts more than any number of terms in
         // the key, and both together count less than the smallest difference of weights.
         let phrase = count + 1;
-        let has_phrase = grade.has_term && self.is_phrase;
-        let finer = u32::from(grade.phrase) * phrase + grade.in_key;
-        let finer_max = u32::from(has_phrase) * phrase + count;
+        let phrases_max = if grade.has_term { self.phrases } else { 0 };
+        let finer = grade.phrases * phrase + grade.in_key;
+        let finer_max = phrases_max * phrase + count;
         let step = finer_max + 1;
         let part =
             f64::from(grade.weight * step + finer) / f64::from(weight_max * step + finer_max);
@@ -136,6 +135,12 @@ impl Weights {
             false => SUBSTRING_SCORE_MAX * part,
         }
     }
+}
+
+/// Terms, substrings or phrases of a query: at most 33.
+#[expect(clippy::cast_possible_truncation, reason = "a small number")]
+fn small(count: usize) -> u32 {
+    count as u32
 }
 
 /// Weight of what so many of the facts have: 1 for what all have, [`STEPS`] more for each halving.

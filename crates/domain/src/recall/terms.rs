@@ -2,8 +2,9 @@
 //!
 //! White space parts a text into pieces, and characters of scripts without spaces part a piece from
 //! what is beside them. A piece of words and symbols gives terms of several sizes: of `(src/auth.rs)`
-//! there are `src/auth.rs`, `src`, `auth.rs`, `auth` and `rs`. A run of Chinese or Thai gives its
-//! pairs of neighbours, and its last character.
+//! there are `src/auth.rs`, `src`, `auth.rs`, `auth` and `rs`. A run of Chinese gives its pairs of
+//! neighbours, and its last character; one of Thai three characters from each on. So what begins at any
+//! character is found, and a single character at the beginning of a pair.
 
 use std::collections::BTreeSet;
 
@@ -36,11 +37,11 @@ pub(super) enum Kind {
     Glued,
     /// Symbols alone.
     Symbols,
-    /// Two neighbours in a run without spaces.
-    Pair,
-    /// The last character of such a run, which may be its only one.
-    Last {
-        /// Whether it is.
+    /// Neighbours in a run without spaces.
+    Window,
+    /// Fewer than are looked for together, because the run ends there.
+    Tail {
+        /// Whether the run begins there as well.
         alone: bool,
     },
 }
@@ -95,10 +96,8 @@ impl<'t> Found<'t> {
     /// Takes what stands between two spaces.
     fn take_piece(&mut self, mut piece: &'t str) {
         while let Some(first) = piece.chars().next() {
-            let dense = class(first) == Class::Dense;
-            let end = piece
-                .find(|c| (class(c) == Class::Dense) != dense)
-                .unwrap_or(piece.len());
+            let dense = is_dense(first);
+            let end = piece.find(|c| is_dense(c) != dense).unwrap_or(piece.len());
             let (run, rest) = piece.split_at(end);
             match dense {
                 true => self.take_dense(run),
@@ -108,15 +107,16 @@ impl<'t> Found<'t> {
         }
     }
 
+    /// Takes as many neighbours from each character on as are looked for together.
     fn take_dense(&mut self, run: &'t str) {
-        let starts: Vec<usize> = run.char_indices().map(|(start, _)| start).collect();
-        for (at, &start) in starts.iter().enumerate() {
-            match starts.get(at + 1) {
-                Some(_) => {
-                    let end = starts.get(at + 2).copied().unwrap_or(run.len());
-                    self.push(&run[start..end], Kind::Pair);
-                }
-                None => self.push(&run[start..], Kind::Last { alone: at == 0 }),
+        for (start, first) in run.char_indices() {
+            let Class::Dense(length) = class(first) else {
+                continue;
+            };
+            let rest = &run[start..];
+            match rest.char_indices().nth(length - 1) {
+                Some((last, c)) => self.push(&rest[..last + c.len_utf8()], Kind::Window),
+                None => self.push(rest, Kind::Tail { alone: start == 0 }),
             }
         }
     }
@@ -161,7 +161,7 @@ impl<'t> Found<'t> {
 
 /// Without quotation marks, brackets, signs of emphasis and ends of sentences around it. There is a word
 /// in it, before and after.
-fn trim(text: &str) -> &str {
+pub(super) fn trim(text: &str) -> &str {
     let mut left = text;
     loop {
         let before = left.len();
@@ -186,8 +186,12 @@ fn without_emphasis(text: &str) -> &str {
     inner.unwrap_or(text)
 }
 
-fn has_word(text: &str) -> bool {
+pub(super) fn has_word(text: &str) -> bool {
     text.contains(is_word)
+}
+
+fn is_dense(c: char) -> bool {
+    matches!(class(c), Class::Dense(_))
 }
 
 fn is_word(c: char) -> bool {
