@@ -209,19 +209,23 @@ impl<'q> Recall<'q> {
         self.with_term < self.limit
     }
 
-    /// Keys of facts that come into the answer and whose values were let go. They are to be offered
-    /// again; what isn't there any more doesn't come into the answer.
+    /// Keys of facts that come into the answer and whose values were let go: they are to be offered
+    /// again, until nothing is unread. A fact that was asked for and not offered isn't there any more,
+    /// and leaves the answer.
     pub fn unread(&mut self) -> Vec<String> {
-        let best = self.let_go();
-        let mut unread = Vec::new();
-        for key in best {
-            if let Some(seen) = self.facts.get_mut(&key) {
+        self.facts.retain(|_, seen| {
+            let gone = seen.lacks_wanted();
+            self.with_term -= usize::from(gone && seen.matched.has_term());
+            !gone
+        });
+        let mut unread = self.let_go();
+        unread.retain(|key| {
+            let wanted = self.facts.get_mut(key);
+            wanted.is_some_and(|seen| {
                 seen.wanted = true;
-                if seen.lacks_wanted() {
-                    unread.push(key);
-                }
-            }
-        }
+                seen.lacks_wanted()
+            })
+        });
         unread
     }
 

@@ -32,7 +32,7 @@ pub(super) fn folded(text: &str) -> String {
 
 struct Folding {
     out: String,
-    /// The last character that is no mark.
+    /// The last character that was kept; a space before the first.
     base: char,
 }
 
@@ -80,9 +80,7 @@ impl Folding {
 
     fn keep(&mut self, c: char) {
         self.out.push(c);
-        if canonical_combining_class(c) == 0 {
-            self.base = c;
-        }
+        self.base = c;
     }
 
     fn space(&mut self) {
