@@ -97,8 +97,8 @@ impl RecallQuery {
         &self.prefixes
     }
 
-    /// Texts that are looked for anywhere in [`folded_fact`](super::folded_fact): the whole query, and
-    /// words of some length. Nothing in them is a pattern.
+    /// Texts that are looked for anywhere in [`folded_fact`](super::folded_fact): the whole query, as
+    /// it is and without punctuation around it, and words of some length. Nothing in them is a pattern.
     pub fn substrings(&self) -> &[String] {
         &self.substrings
     }
@@ -215,12 +215,14 @@ fn substring_chars_min(term: &str) -> usize {
     }
 }
 
-/// The whole query and its longer words, decomposed as folded texts are.
+/// The whole query, it without punctuation around it, and its longer words, decomposed as folded texts are.
 fn substrings(whole: String, terms: &[Term]) -> Vec<String> {
     if terms.is_empty() {
         return Vec::new();
     }
+    let inner = trimmed(&whole).map(str::to_owned);
     let mut substrings = vec![whole];
+    substrings.extend(inner);
     for term in terms {
         let long = term.text.chars().count() >= substring_chars_min(&term.text);
         let text: String = term.text.nfd().collect();
@@ -231,9 +233,17 @@ fn substrings(whole: String, terms: &[Term]) -> Vec<String> {
     substrings
 }
 
+/// The whole query without punctuation around it, where there is some.
+fn trimmed(whole: &str) -> Option<&str> {
+    let has_words = has_word(whole);
+    has_words
+        .then(|| trim(whole))
+        .filter(|inner| *inner != whole)
+}
+
 fn phrases(whole: &str, terms: &[Term]) -> Vec<String> {
     let mut phrases = vec![whole];
-    phrases.extend(Some(trim(whole)).filter(|inner| has_word(whole) && *inner != whole));
+    phrases.extend(trimmed(whole));
     let says_more = |phrase: &&str| match terms {
         [term] => !term.text.nfd().eq(phrase.chars()),
         _ => !terms.is_empty(),

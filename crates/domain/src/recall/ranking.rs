@@ -137,7 +137,7 @@ impl Weights {
     }
 }
 
-/// Terms, substrings or phrases of a query: at most 33.
+/// Terms, substrings or phrases of a query: at most 34.
 #[expect(clippy::cast_possible_truncation, reason = "a small number")]
 fn small(count: usize) -> u32 {
     count as u32

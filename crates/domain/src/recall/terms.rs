@@ -159,14 +159,14 @@ impl<'t> Found<'t> {
     }
 }
 
-/// Without quotation marks, brackets, signs of emphasis and ends of sentences around it. There is a word
+/// Without quotation marks, brackets, signs of emphasis, ends of sentences and stars behind it. There is a word
 /// in it, before and after.
 pub(super) fn trim(text: &str) -> &str {
     let mut left = text;
     loop {
         let before = left.len();
         left = left.trim_matches(|c| is_separator(c) || c == '\'');
-        left = left.trim_end_matches(['.', '-']);
+        left = left.trim_end_matches(['.', '-', '*']);
         if left.starts_with("..") {
             left = left.trim_start_matches('.');
         }

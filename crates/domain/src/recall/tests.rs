@@ -294,7 +294,7 @@ proptest! {
         let parsed = RecallQuery::parse(&query);
         prop_assert!(parsed.exact().len() <= RECALL_TERMS_MAX);
         prop_assert!(parsed.prefixes().len() <= RECALL_TERMS_MAX);
-        prop_assert!(parsed.substrings().len() <= RECALL_TERMS_MAX + 1);
+        prop_assert!(parsed.substrings().len() <= RECALL_TERMS_MAX + 2);
         prop_assert_eq!(parsed.is_empty(), folded(&query).is_empty());
         prop_assert_eq!(parsed.is_empty(), parsed.substrings().is_empty());
         if !parsed.is_empty() {
