@@ -8,6 +8,9 @@ mod policy;
 mod summary;
 mod timeline;
 
+#[cfg(test)]
+mod tests;
+
 pub use exchanges::whole_exchanges;
 pub use plan::{HistoryPlan, HistoryView, SummaryMark, SummaryOrder, plan};
 pub use policy::{

@@ -3,6 +3,8 @@
 mod calls;
 mod content;
 mod dialects;
+#[cfg(test)]
+mod tests;
 
 use serde_json::{Map, Value};
 
@@ -108,8 +110,8 @@ impl StoredMessage {
     /// It is read as our own form, OpenAI's Chat Completions or Anthropic's Messages have it, and
     /// nothing that is off makes it fail. Results of tools that stand beside words of the user come
     /// first, each as a message. What is no text, such as an image, is a mark like `[image]`, so that
-    /// the model knows of it. Thoughts are left out, and so are messages of roles that no model
-    /// knows.
+    /// the model knows of it. Thoughts of a model and the tools of its provider are left out where
+    /// the message says anything else, and so are messages of roles that no model knows.
     pub fn to_messages(&self) -> Vec<Message> {
         dialects::messages(&self.object)
     }

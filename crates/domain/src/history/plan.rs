@@ -62,13 +62,16 @@ impl HistoryView {
         }
     }
 
-    /// The view of a conversation whose first message is at `first`. Where it was cleared since, a
+    /// The view once it is known that of the messages from [`base`](Self::base) on, the first that
+    /// is there is at `first`; where there is none, the next will be.
+    ///
+    /// Positions are dense, so where the two differ the conversation was cleared since, and the
     /// summary of what was cleared goes as well.
     pub fn starting_at(self, first: u64) -> Self {
         Self {
             base: self.base.max(first),
             from: self.from.max(first),
-            summary: self.summary.filter(|summary| summary.through > first),
+            summary: self.summary.filter(|_| first <= self.base),
         }
     }
 }
@@ -85,7 +88,7 @@ impl HistoryView {
 /// - Policies before a summary drop for good; what those behind it hold back is covered by the next
 ///   summary.
 /// - A summary is due when the messages that none covers are over the threshold. It leaves at most
-///   half of the threshold, or the current turn, and covers at least a quarter.
+///   three quarters of the threshold, or the current turn, and covers at least a quarter.
 pub fn plan<'p>(
     policies: &'p [HistoryPolicy],
     outlines: &[MessageOutline],
@@ -144,15 +147,18 @@ struct Planner<'p> {
 }
 
 impl<'p> Planner<'p> {
-    /// Moves the beginning of what is sent so that the rest is allowed. Whether what is before it is
-    /// dropped for good is for `drops`.
+    /// Moves the beginning of what is sent so that the rest is allowed. What a policy before a summary
+    /// leaves out is dropped for good; one behind it acts on what is sent alone.
     fn cut(&mut self, drops: bool, allows: impl Fn(Extent, u64) -> bool) {
         let allows = |rest| allows(rest, self.summary_tokens);
-        if !allows(self.timeline.rest(self.from)) {
-            self.from = self.timeline.cut_to(self.from, allows).unwrap_or(self.from);
+        let start = if drops { self.base } else { self.from };
+        if allows(self.timeline.rest(start)) {
+            return;
         }
+        let start = self.timeline.cut_to(start, allows).unwrap_or(start);
+        self.from = self.from.max(start);
         if drops {
-            self.base = self.base.max(self.from);
+            self.base = self.base.max(start);
         }
     }
 
@@ -213,10 +219,11 @@ impl SummaryPolicy {
 
     /// Whether so little is left that some time passes until the next summary.
     fn is_relief(&self, rest: Extent) -> bool {
-        self.over_tokens.is_none_or(|over| rest.tokens <= over / 2)
+        let fits = |over: u64, rest| rest <= over - over / WORTH;
+        self.over_tokens.is_none_or(|over| fits(over, rest.tokens))
             && self
                 .over_messages
-                .is_none_or(|over| rest.messages <= over / 2)
+                .is_none_or(|over| fits(over, rest.messages))
     }
 
     /// Whether a summary of so much is worth a model request.

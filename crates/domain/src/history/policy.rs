@@ -28,8 +28,8 @@ const INSTRUCTIONS_CHARS_MAX: usize = 4_000;
 /// Longest name of a model, in bytes.
 const MODEL_BYTES_MAX: usize = 200;
 
-/// What a summary's threshold is divided by for the least that a summary is made of, and the most
-/// that it may hold.
+/// What a summary's threshold is divided by for the least that one covers, and the most that it may
+/// hold itself. A summary leaves at most the other parts.
 pub(super) const WORTH: u64 = 4;
 
 /// One rule about what of a conversation is sent to the model. Rules are applied in the order of
@@ -77,8 +77,8 @@ pub struct SummaryPolicy {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_messages: Option<u64>,
     /// The latest messages that stay as they are, at most half of `over_messages`; 20, or half of
-    /// `over_messages` where that is less. Fewer stay where so many hold more than half of
-    /// `over_tokens`.
+    /// `over_messages` where that is less. Fewer stay where so many hold more than three
+    /// quarters of `over_tokens`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep_messages: Option<u64>,
     /// Most tokens of the summary, at most a quarter of `over_tokens`; 500, or that quarter where it

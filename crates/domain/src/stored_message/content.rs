@@ -19,8 +19,9 @@ pub(super) enum Piece {
     Text(String),
     /// What stands in place of something that is no text, such as `[image]`.
     Mark(String),
-    /// Thoughts of the model. They are its provider's business and never sent to another model.
-    Thought,
+    /// What is between the model and its provider, thoughts and the provider's own tools, with the
+    /// mark that would stand in its place. It isn't sent.
+    Aside(String),
     /// A call that stands among the content.
     Call(ToolCall),
     /// A result that stands among the content.
@@ -58,9 +59,10 @@ fn piece_of_object(block: &Map<String, Value>, depth: usize) -> Piece {
     match kind {
         "tool_use" => return Piece::Call(calls::of_tool_use(block)),
         "tool_result" => return tool_result(block, depth),
-        "thinking" | "redacted_thinking" | "reasoning" => return Piece::Thought,
-        // What a provider's own tools did on its side: neither calls of ours nor words of anybody.
-        _ if kind.ends_with("_tool_use") || kind.ends_with("_tool_result") => return mark(kind),
+        "thinking" | "redacted_thinking" | "reasoning" => return Piece::Aside(bracketed(kind)),
+        _ if kind.ends_with("_tool_use") || kind.ends_with("_tool_result") => {
+            return Piece::Aside(bracketed(kind));
+        }
         _ => {}
     }
     if let Some(text) = text_at("text").or_else(|| text_at("refusal")) {
@@ -105,9 +107,13 @@ fn within(content: Option<&Value>, depth: usize) -> Vec<Piece> {
     }
 }
 
+fn mark(kind: &str) -> Piece {
+    Piece::Mark(bracketed(kind))
+}
+
 /// The kind of a block in brackets. Kinds come from whoever wrote the message, so they are held to
 /// what kinds look like.
-fn mark(kind: &str) -> Piece {
+fn bracketed(kind: &str) -> String {
     let kind = match kind {
         "image_url" | "input_image" => "image",
         "input_audio" => "audio",
@@ -116,7 +122,7 @@ fn mark(kind: &str) -> Piece {
     };
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let fits = !kind.is_empty() && kind.len() <= KIND_CHARS_MAX && kind.chars().all(is_plain);
-    Piece::Mark(format!("[{}]", if fits { kind } else { "unknown" }))
+    format!("[{}]", if fits { kind } else { "unknown" })
 }
 
 /// The texts and marks, empty texts left out.

@@ -9,9 +9,6 @@ use super::{
 };
 use crate::{Message, UserPart};
 
-/// What stands for an answer of which nothing but thoughts is kept.
-const THOUGHTS: &str = "[thinking]";
-
 /// What a model request needs of a stored message.
 pub(super) fn messages(message: &Map<String, Value>) -> Vec<Message> {
     let role = message.get("role").and_then(Value::as_str);
@@ -82,8 +79,13 @@ fn assistant(message: &Map<String, Value>) -> Vec<Message> {
         Piece::Call(call) => Some(call.clone()),
         _ => None,
     }));
-    if text.is_empty() && tool_calls.is_empty() && pieces.contains(&Piece::Thought) {
-        THOUGHTS.clone_into(&mut text);
+    if text.is_empty() && tool_calls.is_empty() {
+        // The model is to see that there was an answer.
+        let aside = pieces.iter().find_map(|piece| match piece {
+            Piece::Aside(mark) => Some(mark.clone()),
+            _ => None,
+        });
+        text = aside.unwrap_or_default();
     }
     let mut messages = vec![Message::Assistant { text, tool_calls }];
     messages.extend(results(&pieces));

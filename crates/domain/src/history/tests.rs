@@ -1,0 +1,5 @@
+mod exchanges;
+mod planning;
+mod policies;
+mod random;
+mod summaries;
