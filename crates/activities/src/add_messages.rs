@@ -30,7 +30,7 @@ impl Notebook {
     ) -> Result<AddMessagesOutput, Failure> {
         let at = self.stores.get(&input.store, input.workspace.as_deref())?;
         check_keeps(&at)?;
-        let conversation = conversation_id(&input.conversation)?;
+        let conversation = conversation_id("conversation", &input.conversation)?;
         check_count(input.messages.len())?;
         let messages = stored_messages(input.messages)?;
         let scope = input.scope.resolve()?;

@@ -26,7 +26,7 @@ impl Notebook {
     ) -> Result<ClearMessagesOutput, Failure> {
         let at = self.stores.get(&input.store, input.workspace.as_deref())?;
         check_keeps(&at)?;
-        let conversation = conversation_id(&input.conversation)?;
+        let conversation = conversation_id("conversation", &input.conversation)?;
         let scope = input.scope.resolve()?;
         let operation = Operation {
             id: operation_id(input.operation.as_ref(), caller)?,

@@ -33,6 +33,8 @@ pub(crate) const SNAPSHOT_AFTER_READ: &str = "load_snapshot.after_read";
 
 /// In `call_model`, before the model is asked.
 pub(crate) const MODEL_BEFORE_REQUEST: &str = "call_model.before_request";
+/// In `summarize_messages`, before the model is asked.
+pub(crate) const SUMMARY_BEFORE_REQUEST: &str = "summarize_messages.before_request";
 
 /// Passes a fault point. An armed one may fail, or end the process.
 #[cfg(not(feature = "fault-points"))]
@@ -62,11 +64,11 @@ mod armed {
         ADD_MESSAGES_AFTER_COMMIT, ADD_MESSAGES_BEFORE_COMMIT, CLEAR_MESSAGES_AFTER_COMMIT,
         CLEAR_MESSAGES_BEFORE_COMMIT, DELETE_AFTER_COMMIT, FORGET_AFTER_COMMIT,
         FORGET_BEFORE_COMMIT, MODEL_BEFORE_REQUEST, REMEMBER_AFTER_COMMIT, REMEMBER_BEFORE_COMMIT,
-        SNAPSHOT_AFTER_READ, WRITE_AFTER_COMMIT, WRITE_BEFORE_COMMIT,
+        SNAPSHOT_AFTER_READ, SUMMARY_BEFORE_REQUEST, WRITE_AFTER_COMMIT, WRITE_BEFORE_COMMIT,
     };
     use crate::Failure;
 
-    const POINTS: [&str; 13] = [
+    const POINTS: [&str; 14] = [
         WRITE_BEFORE_COMMIT,
         WRITE_AFTER_COMMIT,
         DELETE_AFTER_COMMIT,
@@ -80,6 +82,7 @@ mod armed {
         FORGET_AFTER_COMMIT,
         SNAPSHOT_AFTER_READ,
         MODEL_BEFORE_REQUEST,
+        SUMMARY_BEFORE_REQUEST,
     ];
 
     static ARMED: Mutex<Vec<Fault>> = Mutex::new(Vec::new());

@@ -13,7 +13,7 @@ use crate::{
     cursor::Cursor,
     encoded::encoded_bytes,
     span::{operation_span, record_count, record_stop},
-    transcripts::{check_keeps, conversation_id, transcripts},
+    transcripts::{LAST_POSITION, check_keeps, conversation_id, transcripts},
 };
 
 /// Bytes of an answer that messages don't take: names of fields, three positions, a cursor.
@@ -28,9 +28,6 @@ const _: () = assert!(PAGE_BYTES > MESSAGE_BYTES_MAX + FRAME_BYTES);
 const OUTLINED_BYTES_MAX: usize = 16 * 1024 * 1024;
 const READ_BYTES: usize = 4 * 1024 * 1024;
 
-/// Position after the last one that a store can count. Stores count in 64 bits with a sign.
-const LAST: u64 = i64::MAX as u64;
-
 impl Notebook {
     /// The messages of a conversation, ascending, or their outlines. What one result can't carry is
     /// left for the call that hands the cursor back.
@@ -44,7 +41,7 @@ impl Notebook {
     ) -> Result<GetMessagesOutput, Failure> {
         let at = self.stores.get(&input.store, input.workspace.as_deref())?;
         check_keeps(&at)?;
-        let conversation = conversation_id(&input.conversation)?;
+        let conversation = conversation_id("conversation", &input.conversation)?;
         let scope = input.scope.resolve()?;
         let cursor = input.cursor.as_deref();
         let cursor = cursor.map(|text| Cursor::parse(text, &scope, &conversation));
@@ -101,8 +98,10 @@ impl Wanted {
         let selection = match (self.cursor, self.limit, self.from) {
             (Some(Cursor { at, end }), _, _) => MessageSelection::Range(at, end),
             (None, None, None) => MessageSelection::All,
-            (None, Some(limit), None) => MessageSelection::Newest(limit.min(LAST)),
-            (None, None, Some(from)) => MessageSelection::Range(from.min(LAST), LAST),
+            (None, Some(limit), None) => MessageSelection::Newest(limit.min(LAST_POSITION)),
+            (None, None, Some(from)) => {
+                MessageSelection::Range(from.min(LAST_POSITION), LAST_POSITION)
+            }
             (None, Some(limit), Some(from)) => {
                 let next = read(MessageSelection::Newest(0), 0).await?.bounds.next;
                 MessageSelection::Range(next.saturating_sub(limit).max(from).min(next), next)

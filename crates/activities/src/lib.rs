@@ -15,11 +15,13 @@ mod encoded;
 pub mod fault;
 #[cfg(not(feature = "fault-points"))]
 mod fault;
+mod kept_text;
 mod metadata;
 mod named;
 mod notebook;
 mod scope_hash;
 mod span;
+mod stored_range;
 mod stores;
 mod transcripts;
 
@@ -37,6 +39,7 @@ mod recall;
 mod remember;
 mod replace_whole;
 mod search_memory;
+mod summarize_messages;
 mod write_memory;
 
 mod model_activities;

@@ -7,7 +7,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use notekeeper_contract::{Argument, CallModelInput, CallModelOutput};
+use notekeeper_contract::{
+    Argument, CallModelInput, CallModelOutput, SummarizeMessagesInput, SummarizeMessagesOutput,
+};
 use temporalio_macros::activities;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use tokio::time::{Instant, interval_at};
@@ -17,7 +19,7 @@ use crate::{ModelRequests, notebook_activities::finish};
 /// How often a request tells that it is under way. Callers wait several times as long.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(3);
 
-/// The activity `call_model`.
+/// The activities `call_model` and `summarize_messages`.
 #[derive(Debug, Clone)]
 pub struct ModelActivities {
     requests: ModelRequests,
@@ -41,6 +43,19 @@ impl ModelActivities {
     ) -> Result<CallModelOutput, ActivityError> {
         let attempt = context.info().attempt;
         let run = async { self.requests.call(input.decoded()?, attempt).await };
+        let result = alive(&context, run).await?;
+        finish(&context, result)
+    }
+
+    /// A summary of messages, by a model.
+    #[activity(definition = notekeeper_contract::SummarizeMessages)]
+    pub async fn summarize_messages(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: Argument<SummarizeMessagesInput>,
+    ) -> Result<SummarizeMessagesOutput, ActivityError> {
+        let attempt = context.info().attempt;
+        let run = async { self.requests.summarize(input.decoded()?, attempt).await };
         let result = alive(&context, run).await?;
         finish(&context, result)
     }

@@ -35,6 +35,9 @@ const TOLD_FIELDS: [&str; 20] = [
 /// Fields below which a caller's own keys begin.
 const FREE_FORM: [&str; 2] = ["arguments", "input"];
 
+/// Position after the last one that a store can count. Stores count in 64 bits with a sign.
+pub(crate) const LAST_POSITION: u64 = i64::MAX as u64;
+
 /// Where a store keeps transcripts.
 pub(crate) fn transcripts<'a>(
     at: &StoreAt<'_>,
@@ -70,10 +73,10 @@ fn none_kept(at: &StoreAt<'_>) -> Failure {
     )
 }
 
-/// The conversation that a payload names.
-pub(crate) fn conversation_id(id: &str) -> Result<ConversationId, Failure> {
+/// The conversation that a field of a payload names.
+pub(crate) fn conversation_id(field: &str, id: &str) -> Result<ConversationId, Failure> {
     ConversationId::parse(id)
-        .map_err(|error| Failure::invalid(format!("`conversation` is no conversation: {error}")))
+        .map_err(|error| Failure::invalid(format!("`{field}` names no conversation: {error}")))
 }
 
 /// The messages of a payload, checked.

@@ -12,7 +12,7 @@ use crate::fixture::{Bench, bench, scope};
 
 /// Keeps the request and answers what it was given.
 #[derive(Debug)]
-struct Listening {
+pub(crate) struct Listening {
     heard: Mutex<Option<ChatRequest>>,
     answer: Result<ChatResponse, ModelError>,
 }
@@ -25,27 +25,39 @@ impl ChatModel for Listening {
     }
 }
 
-async fn call(
+impl Listening {
+    /// Requests to a model that answers so, as the model `default`.
+    pub(crate) fn behind(
+        bench: &Bench,
+        answer: Result<ChatResponse, ModelError>,
+    ) -> (ModelRequests, Arc<Self>) {
+        let model = Arc::new(Self {
+            heard: Mutex::new(None),
+            answer,
+        });
+        let named: Arc<dyn ChatModel> = model.clone();
+        let models = Models::new([("default".to_owned(), named)]);
+        (ModelRequests::new(models, bench.stores.clone()), model)
+    }
+
+    /// The request that it got last.
+    pub(crate) fn heard(&self) -> Option<ChatRequest> {
+        self.heard.lock().unwrap().take()
+    }
+}
+
+pub(crate) async fn call(
     bench: &Bench,
     answer: Result<ChatResponse, ModelError>,
     fields: Value,
 ) -> (Result<CallModelOutput, Failure>, Option<ChatRequest>) {
-    let model = Arc::new(Listening {
-        heard: Mutex::new(None),
-        answer,
-    });
-    let named: Arc<dyn ChatModel> = model.clone();
-    let requests = ModelRequests::new(
-        Models::new([("default".to_owned(), named)]),
-        bench.stores.clone(),
-    );
+    let (requests, model) = Listening::behind(bench, answer);
     let input: CallModelInput = serde_json::from_value(fields).unwrap();
     let result = requests.call(input, 3).await;
-    let heard = model.heard.lock().unwrap().take();
-    (result, heard)
+    (result, model.heard())
 }
 
-fn says(text: &str) -> Result<ChatResponse, ModelError> {
+pub(crate) fn says(text: &str) -> Result<ChatResponse, ModelError> {
     Ok(ChatResponse {
         text: text.to_owned(),
         tool_calls: Vec::new(),

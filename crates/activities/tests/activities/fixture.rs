@@ -24,6 +24,7 @@ pub(crate) struct Watched {
     pub(crate) inner: InMemoryStore,
     calls: Mutex<Vec<&'static str>>,
     failure: Mutex<Option<fn() -> MutationError>>,
+    texts_failure: Mutex<Option<fn() -> MutationError>>,
     bounds: Mutex<Vec<NotebookBounds>>,
     keeps_notes_alone: bool,
 }
@@ -42,6 +43,11 @@ impl Watched {
         *self.failure.lock().unwrap() = Some(failure);
     }
 
+    /// From now on every call for texts under digests fails with this.
+    pub(crate) fn fail_texts_with(&self, failure: fn() -> MutationError) {
+        *self.texts_failure.lock().unwrap() = Some(failure);
+    }
+
     /// The methods called since the last time this was asked.
     pub(crate) fn take_calls(&self) -> Vec<&'static str> {
         std::mem::take(&mut *self.calls.lock().unwrap())
@@ -54,10 +60,11 @@ impl Watched {
 
     fn call(&self, method: &'static str) -> Result<(), MutationError> {
         self.calls.lock().unwrap().push(method);
-        self.failure
-            .lock()
-            .unwrap()
-            .map_or(Ok(()), |failure| Err(failure()))
+        let mut failure = *self.failure.lock().unwrap();
+        if method.ends_with("snapshot") {
+            failure = failure.or(*self.texts_failure.lock().unwrap());
+        }
+        failure.map_or(Ok(()), |failure| Err(failure()))
     }
 
     /// For methods that don't mutate.
