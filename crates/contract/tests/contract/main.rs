@@ -8,3 +8,5 @@ mod argument;
 mod defaults;
 #[cfg(test)]
 mod golden;
+#[cfg(test)]
+mod messages;
