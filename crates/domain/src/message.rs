@@ -157,6 +157,10 @@ mod tests {
                 text: "noted".to_owned(),
                 tool_calls: Vec::new(),
             },
+            Message::System {
+                text: "be brief".to_owned(),
+            },
+            Message::summary("They met."),
         ]
     }
 
@@ -216,6 +220,11 @@ mod tests {
             .is_user_prompt()
         );
         assert!(!of(vec![block]).is_user_prompt());
+        assert!(!Message::summary("They met.").is_user_prompt());
+        let system = Message::System {
+            text: "be brief".to_owned(),
+        };
+        assert!(!system.is_user_prompt());
         assert!(!of(Vec::new()).is_user_prompt());
         assert!(
             conversation()[1..]

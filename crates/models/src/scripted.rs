@@ -49,8 +49,9 @@ const FALLBACK: &str = "I have no answer to this in my script.";
 /// attempts at the request fail, then the answer comes.
 ///
 /// Texts may hold placeholders, so that a reader sees what the model saw: `{{memory}}`, the memory
-/// blocks of the request, one after the other; `{{last_tool_result}}`, the latest result of a tool
-/// call; `{{message_count}}`, the number of messages.
+/// blocks of the request, one after the other; `{{summary}}`, the summary of earlier messages;
+/// `{{last_tool_result}}`, the latest result of a tool call; `{{message_count}}`, the number of
+/// messages.
 ///
 /// A prompt that no turn matches is answered with `fallback`, or with a fixed sentence where the
 /// script has none. Unknown keys and placeholders are errors.
@@ -136,16 +137,23 @@ fn text_of(part: &UserPart) -> Option<&str> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Placeholder {
     Memory,
+    Summary,
     LastToolResult,
     MessageCount,
 }
 
 impl Placeholder {
-    pub(crate) const ALL: [Self; 3] = [Self::Memory, Self::LastToolResult, Self::MessageCount];
+    pub(crate) const ALL: [Self; 4] = [
+        Self::Memory,
+        Self::Summary,
+        Self::LastToolResult,
+        Self::MessageCount,
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Memory => "memory",
+            Self::Summary => "summary",
             Self::LastToolResult => "last_tool_result",
             Self::MessageCount => "message_count",
         }
@@ -165,7 +173,14 @@ impl Placeholder {
 
     fn value(self, request: &ChatRequest) -> String {
         match self {
-            Self::Memory => memory_blocks(&request.messages).join("\n"),
+            Self::Memory => texts(&request.messages, |part| match part {
+                UserPart::Memory { text, .. } => Some(text),
+                UserPart::Text { .. } | UserPart::Summary { .. } => None,
+            }),
+            Self::Summary => texts(&request.messages, |part| match part {
+                UserPart::Summary { text } => Some(text),
+                UserPart::Text { .. } | UserPart::Memory { .. } => None,
+            }),
             Self::LastToolResult => last_tool_result(&request.messages).to_owned(),
             Self::MessageCount => request.messages.len().to_string(),
         }
@@ -200,19 +215,18 @@ fn fill_in(template: &str, request: &ChatRequest) -> String {
     text
 }
 
-fn memory_blocks(messages: &[Message]) -> Vec<&str> {
-    messages
-        .iter()
-        .filter_map(|message| match message {
-            Message::User { parts } => Some(parts),
-            Message::System { .. } | Message::Assistant { .. } | Message::Tool { .. } => None,
-        })
+/// The texts of some parts of user messages, one after the other.
+fn texts(messages: &[Message], of_part: fn(&UserPart) -> Option<&String>) -> String {
+    let parts = messages.iter().filter_map(|message| match message {
+        Message::User { parts } => Some(parts),
+        Message::System { .. } | Message::Assistant { .. } | Message::Tool { .. } => None,
+    });
+    let texts: Vec<&str> = parts
         .flatten()
-        .filter_map(|part| match part {
-            UserPart::Memory { text, .. } => Some(text.as_str()),
-            UserPart::Text { .. } | UserPart::Summary { .. } => None,
-        })
-        .collect()
+        .filter_map(of_part)
+        .map(String::as_str)
+        .collect();
+    texts.join("\n")
 }
 
 fn last_tool_result(messages: &[Message]) -> &str {

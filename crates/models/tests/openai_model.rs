@@ -112,6 +112,10 @@ async fn a_request_has_the_shape_that_endpoints_read() {
         is_error,
     };
     let messages = vec![
+        Message::summary("They met."),
+        Message::System {
+            text: "Times are UTC.".to_owned(),
+        },
         Message::user("Remember tea."),
         Message::Assistant {
             text: String::new(),

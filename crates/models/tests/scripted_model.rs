@@ -138,10 +138,31 @@ async fn placeholders_show_what_the_model_saw_and_values_are_not_filled_in_again
 }
 
 #[tokio::test]
+async fn a_summary_and_words_of_the_system_are_no_prompts_and_the_summary_can_be_shown() {
+    let model = model(json!({"turns": [{"prompt": "tea", "responses": [
+        {"text": "{{summary}}|{{memory}}"},
+    ]}]}));
+    let system = Message::System {
+        text: "be brief".to_owned(),
+    };
+    let messages = vec![Message::summary("They met."), Message::user("tea"), system];
+    assert_eq!(
+        text(&model, messages).await,
+        "<conversation_summary>\nThey met.\n</conversation_summary>|"
+    );
+    let messages = vec![Message::user("tea"), Message::summary("tea")];
+    assert!(
+        text(&model, messages)
+            .await
+            .ends_with("tea\n</conversation_summary>|")
+    );
+}
+
+#[tokio::test]
 async fn placeholders_without_a_value_are_empty() {
     let model = model(json!({
         "turns": [],
-        "fallback": "<{{memory}}{{last_tool_result}}>",
+        "fallback": "<{{memory}}{{summary}}{{last_tool_result}}>",
     }));
     assert_eq!(text(&model, vec![Message::user("tea")]).await, "<>");
 }
