@@ -96,7 +96,7 @@ pub fn fact_terms(key: &str, value: &str) -> Vec<String> {
 
 /// The text of a fact in which [`RecallQuery::substrings`] are looked for: folded key and folded value
 /// on a line each. Without controls, U+0000 among them, but for that line end; a character can become
-/// as many as 18.
+/// as many as seven.
 ///
 /// It is stored, as [`fact_terms`] are.
 ///

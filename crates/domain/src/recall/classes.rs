@@ -27,6 +27,31 @@ pub(super) fn class(c: char) -> Class {
             _ => Class::Separator,
         };
     }
+    everyday_class(c).unwrap_or_else(|| looked_up_class(c))
+}
+
+/// The class of everyday letters of many scripts, without a search in tables of all that there is.
+fn everyday_class(c: char) -> Option<Class> {
+    match c {
+        '\u{3041}'..='\u{3096}' | '\u{4e00}'..='\u{9fff}' => Some(Class::Dense(2)),
+        '\u{e01}'..='\u{e30}' | '\u{1000}'..='\u{102a}' | '\u{1780}'..='\u{17b3}' => {
+            Some(Class::Dense(3))
+        }
+        '\u{df}'..='\u{f6}' | '\u{f8}'..='\u{24f}' | '\u{3b1}'..='\u{3c9}' => Some(Class::Word),
+        '\u{430}'..='\u{45f}' | '\u{5d0}'..='\u{5ea}' | '\u{620}'..='\u{64a}' => Some(Class::Word),
+        '\u{904}'..='\u{939}' | '\u{1100}'..='\u{11ff}' | '\u{ac00}'..='\u{d7a3}' => {
+            Some(Class::Word)
+        }
+        _ => None,
+    }
+}
+
+/// Whether `c` is of a class that everyday letters have; such a one is visible.
+pub(super) fn is_everyday_letter(c: char) -> bool {
+    everyday_class(c).is_some()
+}
+
+fn looked_up_class(c: char) -> Class {
     let category = c.general_category();
     match c.general_category_group() {
         GeneralCategoryGroup::Symbol if is_picture(c, category) => Class::Dense(2),
@@ -80,4 +105,19 @@ pub(super) fn is_han(c: char) -> bool {
 /// Whether `c` is a syllable of Korean, where a word of one syllable can begin others.
 pub(super) fn is_hangul_syllable(c: char) -> bool {
     ('\u{ac00}'..='\u{d7a3}').contains(&c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everyday_letters_have_the_class_that_tables_give_them() {
+        for c in '\u{80}'..=char::MAX {
+            if let Some(class) = everyday_class(c) {
+                assert_eq!(class, looked_up_class(c), "{c:?}");
+                assert_ne!(c.general_category(), GeneralCategory::Format, "{c:?}");
+            }
+        }
+    }
 }

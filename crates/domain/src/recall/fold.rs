@@ -9,6 +9,7 @@ use unicode_normalization::char::{
 };
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
+use super::classes::is_everyday_letter;
 use crate::is_space;
 
 /// Combining class of marks that are struck through a character: `≠` is `=` with one of them.
@@ -45,6 +46,9 @@ impl Folding {
         } else if c == '\u{b4}' {
             // An accent by itself is written for an apostrophe; decomposed it would be a space.
             self.keep('\'');
+        } else if matches!(c, '\u{fdfa}' | '\u{fdfb}') {
+            // Whole sentences in one sign, of up to 18 characters.
+            self.keep(c);
         } else {
             decompose_compatible(c, |part| self.push_part(part));
         }
@@ -57,6 +61,9 @@ impl Folding {
         }
         if c == ' ' {
             return self.space();
+        }
+        if is_caseless(c) {
+            return self.push_folded(c);
         }
         // Lower, upper and lower again: `ẞ` and `ß` are `ss`, `ς` is `σ`, `ı` is `i`.
         for lower in c.to_lowercase() {
@@ -97,7 +104,14 @@ fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{640}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
         | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
-        || c.general_category() == GeneralCategory::Format
+        || !is_everyday_letter(c) && c.general_category() == GeneralCategory::Format
+}
+
+/// Whether `c` is in one of the great ranges without upper and lower case.
+fn is_caseless(c: char) -> bool {
+    matches!(c,
+        '\u{591}'..='\u{109f}' | '\u{1100}'..='\u{11ff}' | '\u{3041}'..='\u{30ff}'
+        | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{20000}'..='\u{3ffff}')
 }
 
 /// Whether `c` is a mark that is left out in writing as often as not, or that a person who searches
@@ -152,5 +166,26 @@ fn plain_form(c: char) -> Option<&'static str> {
         'æ' => Some("ae"),
         'œ' => Some("oe"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_without_case_have_none() {
+        for c in ('\0'..=char::MAX).filter(|&c| is_caseless(c)) {
+            assert!(
+                c.to_lowercase().eq([c]) && c.to_uppercase().eq([c]),
+                "{c:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_character_becomes_few() {
+        let most = ('\0'..=char::MAX).map(|c| folded(c.encode_utf8(&mut [0; 4])).chars().count());
+        assert_eq!(most.max(), Some(7));
     }
 }

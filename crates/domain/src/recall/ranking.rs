@@ -40,39 +40,31 @@ impl Weights {
     /// Weighs a query by the facts that match it. The fewer have a term, the more it weighs: four
     /// steps for each halving. Finding it as it is counts twice as much as finding another form of it,
     /// or more.
-    pub(super) fn of<'m>(
-        query: &RecallQuery,
-        facts: impl Iterator<Item = &'m Matched> + Clone,
-    ) -> Self {
-        let (with_terms, without) = (
-            facts.clone().filter(|fact| fact.has_term()),
-            facts.filter(|fact| !fact.has_term()),
-        );
-        let mut counts = vec![(0_u64, 0_u64); query.terms().len()];
-        let mut count = 0;
-        for fact in with_terms {
-            count += 1;
-            for (term, (whole, any)) in counts.iter_mut().enumerate() {
-                *whole += u64::from(fact.whole >> term & 1);
-                *any += u64::from((fact.whole | fact.inexact) >> term & 1);
+    pub(super) fn of<'m>(query: &RecallQuery, facts: impl Iterator<Item = &'m Matched>) -> Self {
+        let mut terms = vec![(0, 0); query.terms().len()];
+        let mut substrings = vec![0; query.substrings().len()];
+        let (mut with_term, mut without) = (0, 0);
+        for fact in facts {
+            match fact.has_term() {
+                true => with_term += 1,
+                false => without += 1,
+            }
+            for term in bits(fact.whole.into()) {
+                terms[term].0 += 1;
+            }
+            for term in bits((fact.whole | fact.inexact).into()) {
+                terms[term].1 += 1;
+            }
+            for at in bits(fact.substrings) {
+                substrings[at] += 1;
             }
         }
-        let terms: Vec<(u32, u32)> = counts
-            .into_iter()
-            .map(|(whole, any)| (2 * weight(count, whole), weight(count, any)))
+        let terms = terms.into_iter();
+        let terms: Vec<(u32, u32)> = terms
+            .map(|(whole, any)| (2 * weight(with_term, whole), weight(with_term, any)))
             .collect();
-        let mut counts = vec![0_u64; query.substrings().len()];
-        let mut count = 0;
-        for fact in without {
-            count += 1;
-            for (at, having) in counts.iter_mut().enumerate() {
-                *having += fact.substrings >> at & 1;
-            }
-        }
-        let substrings: Vec<u32> = counts
-            .into_iter()
-            .map(|having| weight(count, having))
-            .collect();
+        let substrings = substrings.into_iter();
+        let substrings: Vec<u32> = substrings.map(|having| weight(without, having)).collect();
         let best = query.terms().iter().zip(&terms);
         Self {
             terms_max: best
@@ -87,20 +79,10 @@ impl Weights {
 
     pub(super) fn grade(&self, fact: &Matched) -> Grade {
         let has_term = fact.has_term();
-        let weight = if has_term {
-            let terms = self.terms.iter().enumerate();
-            terms
-                .map(|(term, (whole, inexact))| {
-                    whole * (fact.whole >> term & 1) + inexact * (fact.inexact >> term & 1)
-                })
-                .sum()
-        } else {
-            let substrings = self.substrings.iter().enumerate();
-            substrings
-                .filter(|(at, _)| fact.substrings >> at & 1 == 1)
-                .map(|(_, weight)| weight)
-                .sum()
-        };
+        let whole = bits(fact.whole.into()).map(|term| self.terms[term].0);
+        let inexact = bits(fact.inexact.into()).map(|term| self.terms[term].1);
+        let substrings = bits(fact.substrings).map(|at| self.substrings[at]);
+        let weight = whole.chain(inexact).chain(substrings).sum();
         Grade {
             has_term,
             weight,
@@ -135,6 +117,15 @@ impl Weights {
             false => SUBSTRING_SCORE_MAX * part,
         }
     }
+}
+
+/// Places of the bits that are set.
+fn bits(mut set: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = set.trailing_zeros() as usize;
+        set &= set.checked_sub(1)?;
+        Some(place)
+    })
 }
 
 /// Terms, substrings or phrases of a query: at most 34.

@@ -95,6 +95,9 @@ impl<'t> Found<'t> {
 
     /// Takes what stands between two spaces.
     fn take_piece(&mut self, mut piece: &'t str) {
+        if piece.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            return self.push(piece, Kind::Whole);
+        }
         while let Some(first) = piece.chars().next() {
             let dense = is_dense(first);
             let end = piece.find(|c| is_dense(c) != dense).unwrap_or(piece.len());

@@ -38,6 +38,32 @@ fn marks_are_dropped_where_the_script_allows_it() {
     }
 }
 
+/// What this shows is kept in databases. Where it changes, stored facts have to be made anew: by a
+/// migration, or they are no longer found as they should be.
+#[test]
+fn the_stored_form_of_facts_is_stable() {
+    let facts = [
+        (
+            "food_preferences",
+            "Vegetarian; no peanuts (dietary needs)!",
+        ),
+        ("C++", "don’t run `rm -rf ./src/auth.rs`, see #42 – v2.1"),
+        ("Straße İz ΣΟΦΟΣ", "café cafe\u{301} ﬁn ½ x≠y Łódź мой ёж"),
+        ("東京都", "コーヒー ｺｰﾋｰ 我喜欢👩‍🔬iPhone"),
+        ("ไทย", "แมว ខ្មែរ ကော်ဖီ"),
+        ("한국어", "사과를 हिन्दी தமிழ்"),
+        ("שָׁלוֹם", "أَحْمَد ﷺ مؤمن"),
+    ];
+    let stored: Vec<String> = facts
+        .iter()
+        .map(|(key, value)| {
+            let terms = fact_terms(key, value).join(" ");
+            format!("{}\n  {terms}", folded_fact(key, value))
+        })
+        .collect();
+    insta::assert_snapshot!(stored.join("\n\n"));
+}
+
 #[test]
 fn a_term_beyond_the_bound_of_a_fact_is_found_as_a_substring_alone() {
     let words = (0..FACT_TERMS_MAX).map(|n| format!("w{n} "));
