@@ -98,3 +98,37 @@ fn cases_have_names_of_their_own_and_say_why() {
     assert_eq!(names.len(), cases.len());
     assert!(cases.iter().all(|case| !case.why.is_empty()));
 }
+
+/// The code in a cell of a table.
+fn code(cell: &str) -> Vec<&str> {
+    cell.split('`').skip(1).step_by(2).collect()
+}
+
+#[test]
+fn every_example_of_the_documentation_is_a_case() {
+    let cases = cases();
+    let mut examples = 0;
+    for row in include_str!("../../../../docs/recall.md").lines() {
+        let cells: Vec<Vec<&str>> = row.split('|').skip(1).map(code).collect();
+        let [query, found, left_out] = match &*cells {
+            [query, found, left_out, _] => [query, found, left_out],
+            [query, left_out, _] => [query, &vec![], left_out],
+            _ => continue,
+        };
+        let [query] = query[..] else { continue };
+        let says_so = |case: &&Case| {
+            let value = |key: &String| case.facts.iter().find(|(other, _)| other == key);
+            let values = case.expect.iter().filter_map(value);
+            let values: Vec<&str> = values.map(|(_, value)| &**value).collect();
+            let is_there = |text: &&str| case.facts.iter().any(|(_, value)| value == text);
+            case.query == query
+                && values == *found
+                && left_out
+                    .iter()
+                    .all(|text| is_there(text) && !values.contains(text))
+        };
+        assert!(cases.iter().any(|case| says_so(&case)), "{row}");
+        examples += 1;
+    }
+    assert!(examples > 30, "{examples}");
+}
