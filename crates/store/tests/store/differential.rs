@@ -1,17 +1,23 @@
 //! Random operations on each database and on the specification, side by side.
 
+mod facts;
+mod transcripts;
+
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     fmt::Debug,
     sync::Arc,
 };
+
+use futures::future::{BoxFuture, ready};
 
 use notekeeper_domain::{
     Edit, MAIN_NOTE, Notebook, Operation, Scope, SearchLimits, SearchQuery, Version, WriteMetadata,
 };
 use notekeeper_store::{
-    EditRequest, Expected, InMemoryStore, MutationError, NoteStore, NotebookBounds, Receipt,
-    SnapshotStore, Store, StoreError, WriteRequest,
+    EditRequest, Expected, InMemoryStore, MutationError, NoteStore, NotebookBounds,
+    PostgresOptions, PostgresStore, Receipt, SnapshotStore, SqliteStore, Store, StoreError,
+    WriteRequest,
 };
 use rand::{Rng, SeedableRng, rngs::StdRng, seq::IndexedRandom};
 
@@ -67,12 +73,18 @@ const PIECES: [&str; 26] = [
     "$1",
 ];
 
+/// Opens a store anew over what it kept.
+type Open = Box<dyn Fn() -> BoxFuture<'static, Arc<dyn Store>>>;
+
 /// A store that must do as the specification does.
 struct Subject {
     store: Arc<dyn Store>,
+    open: Open,
     /// What each version of the specification is called here.
     versions: HashMap<Version, Version>,
     given_out: HashSet<Version>,
+    /// What each order of the specification is here. Numbers may be left out, but never turn round.
+    orders: BTreeMap<i64, i64>,
 }
 
 struct Comparison {
@@ -80,10 +92,22 @@ struct Comparison {
     subjects: Vec<Subject>,
     /// Versions that were given out, in terms of the specification.
     known: Vec<Version>,
+    /// How often something came out that the run is for, to see that it was worth something.
+    seen: BTreeMap<&'static str, usize>,
     random: StdRng,
 }
 
 impl Subject {
+    async fn new(open: Open) -> Self {
+        Self {
+            store: open().await,
+            open,
+            versions: HashMap::new(),
+            given_out: HashSet::new(),
+            orders: BTreeMap::new(),
+        }
+    }
+
     /// The same expectation in the words of this store.
     fn expected(&self, expected: &Expected) -> Expected {
         match expected {
@@ -98,6 +122,20 @@ impl Subject {
     /// The metadata that this store is given, and gives back.
     fn kept<'m>(&self, metadata: &'m Option<WriteMetadata>) -> Option<&'m WriteMetadata> {
         metadata.as_ref().filter(|_| self.store.keeps_metadata())
+    }
+
+    fn assert_same_order(&mut self, found: i64, right: i64) {
+        let kind = self.store.kind();
+        match self.orders.get(&right) {
+            Some(known) => assert_eq!(found, *known, "{kind}"),
+            None => {
+                let before = self.orders.range(..right).next_back();
+                let after = self.orders.range(right..).next();
+                assert!(before.is_none_or(|(_, before)| *before < found), "{kind}");
+                assert!(after.is_none_or(|(_, after)| found < *after), "{kind}");
+                self.orders.insert(right, found);
+            }
+        }
     }
 
     fn assert_same_version(&mut self, found: &Version, right: &Version) {
@@ -165,6 +203,23 @@ impl Comparison {
         FILES.choose(&mut self.random).expect("there are some")
     }
 
+    /// A text of any characters but U+0000.
+    fn any_text(&mut self) -> String {
+        if self.random.random_bool(0.7) {
+            return self.text();
+        }
+        let chars = self.random.random_range(0..20);
+        let planes = [0x80, 0x800, 0x3100, 0x1_0000, 0x11_0000];
+        let below = *planes.choose(&mut self.random).expect("there are some");
+        (0..chars)
+            .filter_map(|_| char::from_u32(self.random.random_range(1..below)))
+            .collect()
+    }
+
+    fn saw(&mut self, what: &'static str, times: usize) {
+        *self.seen.entry(what).or_default() += times;
+    }
+
     /// Few ids and fingerprints, so that repetitions and conflicts are frequent.
     fn operation(&mut self) -> Operation {
         let id = self.random.random_range(0..400);
@@ -174,6 +229,18 @@ impl Comparison {
             "g"
         };
         operation(&format!("op{id}"), fingerprint)
+    }
+
+    /// One that mostly no other kind of operation has.
+    fn operation_of(&mut self, kind: &str) -> Operation {
+        if self.random.random_bool(0.1) {
+            return self.operation();
+        }
+        let (id, wrong) = (
+            self.random.random_range(0..80),
+            self.random.random_bool(0.1),
+        );
+        operation(&format!("{kind}{id}"), if wrong { "g" } else { "f" })
     }
 
     /// An expectation in terms of the specification.
@@ -201,7 +268,41 @@ impl Comparison {
         }
     }
 
+    fn of(subjects: Vec<Subject>) -> Self {
+        Self {
+            specification: InMemoryStore::default(),
+            subjects,
+            known: Vec::new(),
+            seen: BTreeMap::new(),
+            random: StdRng::seed_from_u64(seed()),
+        }
+    }
+
     async fn step(&mut self) {
+        match self.random.random_range(0..100) {
+            0..=19 => self.step_on_notes().await,
+            20..=32 => self.add_messages().await,
+            33..=36 => self.clear_messages().await,
+            37..=48 => self.messages().await,
+            49..=52 => self.conversations().await,
+            53..=68 => self.remember().await,
+            69..=74 => self.forget().await,
+            75..=90 => self.recall().await,
+            91..=93 => self.fact().await,
+            94..=96 => self.facts().await,
+            _ => self.restart().await,
+        }
+    }
+
+    /// What is kept outlives the store that kept it.
+    async fn restart(&mut self) {
+        for subject in &mut self.subjects {
+            subject.store = (subject.open)().await;
+        }
+        self.saw("restarts", 1);
+    }
+
+    async fn step_on_notes(&mut self) {
         match self.random.random_range(0..100) {
             0..=34 => self.edit().await,
             35..=44 => self.write().await,
@@ -412,30 +513,81 @@ fn same<T: Debug + PartialEq>(
     assert_eq!(found, *right, "{} on the left", subject.store.kind());
 }
 
+#[track_caller]
+fn same_mutation<T: Debug + PartialEq>(
+    subject: &Subject,
+    found: &Result<T, MutationError>,
+    right: &Result<T, MutationError>,
+) {
+    let kind = subject.store.kind();
+    match (found, right) {
+        (Ok(found), Ok(right)) => assert_eq!(found, right, "{kind} on the left"),
+        (Err(found), Err(right)) => assert_eq!(found.to_string(), right.to_string(), "{kind}"),
+        (found, right) => panic!("{kind} {found:?}, specification {right:?}"),
+    }
+}
+
 #[tokio::test]
 async fn random_operations_come_out_the_same_on_every_store() {
-    let database = Database::migrated().await;
-    let (file, root) = (DatabaseFile::new(), FileRoot::new());
-    let stores: [Arc<dyn Store>; 3] = [
-        Arc::new(database.store_of(1)),
-        Arc::new(file.store().await),
-        Arc::new(root.store().await),
+    let (database, file, root) = (
+        Database::migrated().await,
+        DatabaseFile::new(),
+        FileRoot::new(),
+    );
+    let (files, root) = (root.store().await, root);
+    let files: Arc<dyn Store> = Arc::new(files);
+    let subjects = vec![
+        Subject::new(postgres(&database)).await,
+        Subject::new(sqlite(&file)).await,
+        Subject::new(Box::new(move || Box::pin(ready(Arc::clone(&files))))).await,
     ];
-    let subjects = stores.map(|store| Subject {
-        store,
-        versions: HashMap::new(),
-        given_out: HashSet::new(),
-    });
-    let mut comparison = Comparison {
-        specification: InMemoryStore::default(),
-        subjects: subjects.into(),
-        known: Vec::new(),
-        random: StdRng::seed_from_u64(seed()),
-    };
+    let mut comparison = Comparison::of(subjects);
     for _ in 0..STEPS {
-        comparison.step().await;
+        comparison.step_on_notes().await;
     }
+    drop(root);
     // The run was worth something: it made versions enough.
     let versions = comparison.known.len();
     assert!(versions > 500, "{versions} versions");
+}
+
+/// Notes, transcripts and facts of the same scopes, under the same ids, with restarts in between.
+#[tokio::test]
+async fn random_operations_on_all_that_is_kept_come_out_the_same() {
+    let (database, file) = (Database::migrated().await, DatabaseFile::new());
+    let subjects = vec![
+        Subject::new(postgres(&database)).await,
+        Subject::new(sqlite(&file)).await,
+    ];
+    let mut comparison = Comparison::of(subjects);
+    for _ in 0..STEPS {
+        comparison.step().await;
+    }
+    for (what, times) in &comparison.seen {
+        println!("{what}: {times}");
+        assert!(*times > 20, "{what}: {times}");
+    }
+    assert_eq!(comparison.seen.len(), 11, "what the run is for came out");
+}
+
+fn postgres(database: &Database) -> Open {
+    let options = PostgresOptions {
+        connections_max: 1,
+        ..database.options.clone()
+    };
+    Box::new(move || {
+        let store = PostgresStore::connect_lazy(&options).expect("valid options");
+        Box::pin(ready(Arc::new(store) as Arc<dyn Store>))
+    })
+}
+
+fn sqlite(file: &DatabaseFile) -> Open {
+    let options = file.options.clone();
+    Box::new(move || {
+        let options = options.clone();
+        Box::pin(async move {
+            let store = SqliteStore::open(&options).await.expect("open");
+            Arc::new(store) as Arc<dyn Store>
+        })
+    })
 }
