@@ -1,7 +1,7 @@
 //! Short forms of what the cases say again and again.
 
 use notekeeper_domain::{
-    Edit, Fingerprint, NoteName, Operation, OperationId, Refusal, Scope, Version,
+    Edit, Fingerprint, NoteName, Operation, OperationId, Refusal, SCOPE_CHARS_MAX, Scope, Version,
 };
 
 use crate::{EditRequest, Expected, MutationError, NotePart, Receipt, Store, WriteRequest};
@@ -110,6 +110,29 @@ impl<S: Store> Notebook<'_, S> {
 
 pub(super) fn name(file: &str) -> NoteName {
     NoteName::parse(file).expect("suite uses valid names")
+}
+
+/// Letters without any pattern, always the same ones: what a database keeps of an index key is often
+/// compressed, and repetitions would hide that the key is too long for it.
+pub(super) fn noise(seed: u64, chars: usize, alphabet: std::ops::RangeInclusive<char>) -> String {
+    let letters: Vec<char> = alphabet.filter(|c| c.is_alphanumeric()).collect();
+    let mut state = seed;
+    let letter = |_| {
+        // Knuth's MMIX generator; its high bits are the better ones.
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        letters[(state >> 33) as usize % letters.len()]
+    };
+    (0..chars).map(letter).collect()
+}
+
+/// A scope of as many characters as there may be.
+pub(super) fn longest_scope() -> String {
+    let segments: Vec<String> = (0..SCOPE_CHARS_MAX as u64 / 100)
+        .map(|seed| noise(seed, 99, '0'..='z'))
+        .collect();
+    format!("{}x", segments.join("/"))
 }
 
 pub(super) fn operation(id: &str, fingerprint: &str) -> Operation {

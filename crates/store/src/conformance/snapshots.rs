@@ -1,8 +1,9 @@
 //! Snapshot texts, of stores that keep them.
 
-use notekeeper_domain::{SCOPE_CHARS_MAX, Scope};
+use notekeeper_domain::Scope;
 
 use super::{
+    fixture::{longest_scope, noise},
     refusing::{assert_invalid_value, assert_too_large_value},
     tenants::LOOK_ALIKES,
 };
@@ -67,10 +68,8 @@ async fn look_alike_scopes_are_apart(store: &dyn SnapshotStore) {
 }
 
 async fn the_longest_scope_and_digest_work(store: &dyn SnapshotStore) {
-    let mut path = "segment/".repeat(SCOPE_CHARS_MAX / 8);
-    path.truncate(SCOPE_CHARS_MAX - 1);
-    path.push('x');
-    let digest = "d".repeat(DIGEST_BYTES_MAX);
+    let path = longest_scope();
+    let digest = noise(1, DIGEST_BYTES_MAX, '0'..='z');
     keep(store, &scope(&path), &digest, "x").await;
     assert_eq!(
         kept(store, &scope(&path), &digest).await.as_deref(),

@@ -2,7 +2,7 @@
 
 use notekeeper_domain::{MAIN_NOTE, SCOPE_CHARS_MAX, Scope, SearchLimits, SearchQuery};
 
-use super::fixture::{Notebook, append, notebook, operation};
+use super::fixture::{Notebook, append, longest_scope, noise, notebook, operation};
 use crate::{Expected, NotebookBounds, Store};
 
 pub(super) async fn exercise<S: Store>(store: &S) {
@@ -95,12 +95,11 @@ async fn assert_sees_only_its_own<S: Store>(notebook: &Notebook<'_, S>) {
 }
 
 async fn the_longest_scope_works<S: Store>(store: &S) {
-    let mut path = "segment/".repeat(SCOPE_CHARS_MAX / 8);
-    path.truncate(SCOPE_CHARS_MAX - 1);
-    path.push('x');
+    let path = longest_scope();
+    assert_eq!(path.len(), SCOPE_CHARS_MAX);
     let notebook = notebook(store, &path);
-    let file = format!("{}.md", "n".repeat(197));
-    let id = "i".repeat(notekeeper_domain::OPERATION_ID_CHARS_MAX);
+    let file = format!("{}.md", noise(1, 197, '0'..='z'));
+    let id = noise(2, notekeeper_domain::OPERATION_ID_CHARS_MAX, '0'..='z');
     notebook
         .edit(&file, &append("x"), &operation(&id, "f"))
         .await

@@ -1,9 +1,12 @@
 //! Scopes: no operation on the facts of one sees or changes those of another.
 
-use notekeeper_domain::{FACT_KEY_BYTES_MAX, SCOPE_CHARS_MAX};
+use notekeeper_domain::{FACT_KEY_BYTES_MAX, FACT_VALUE_CHARS_MAX};
 
 use super::{
-    super::{fixture::operation, tenants::LOOK_ALIKES},
+    super::{
+        fixture::{longest_scope, noise, operation},
+        tenants::LOOK_ALIKES,
+    },
     of_scope::{FactsOfScope, kept},
 };
 use crate::FactStore;
@@ -75,22 +78,26 @@ async fn assert_sees_only_its_own(facts: &FactsOfScope<'_>) {
 }
 
 async fn the_longest_scope_and_key_work(store: &dyn FactStore) {
-    let mut scope = "segment/".repeat(SCOPE_CHARS_MAX / 8);
-    scope.truncate(SCOPE_CHARS_MAX - 1);
-    scope.push('x');
-    let facts = FactsOfScope::new(store, &scope);
-    // One word of it, and many.
+    let facts = FactsOfScope::new(store, &longest_scope());
+    // Words of several bytes a character, and characters of which two are one: the longest terms, and
+    // the most of them.
     let keys = [
-        "k".repeat(FACT_KEY_BYTES_MAX),
-        "\u{56fa} ".repeat(FACT_KEY_BYTES_MAX / 4),
+        noise(1_001, FACT_KEY_BYTES_MAX, '0'..='z'),
+        noise(1_002, FACT_KEY_BYTES_MAX / 3, '\u{10d0}'..='\u{10f0}'),
+        noise(1_003, FACT_KEY_BYTES_MAX / 3, '\u{4e00}'..='\u{9fff}'),
     ];
+    let words: Vec<String> = (0..FACT_VALUE_CHARS_MAX as u64 / 64)
+        .map(|seed| noise(seed, 63, '\u{10d0}'..='\u{10f0}'))
+        .collect();
+    let value = words.join(" ");
     for key in &keys {
-        facts.put(key, &"v".repeat(16_384)).await;
-        assert_eq!(
-            facts.value(key).await.map(|value| value.len()),
-            Some(16_384)
-        );
+        facts.put(key, "short").await;
         assert_eq!(facts.keys(key).await, [key.as_str()]);
+    }
+    facts.put(&keys[0], &value).await;
+    assert!(facts.value(&keys[0]).await.as_ref() == Some(&value));
+    for word in [&words[0], &words[100]] {
+        assert_eq!(facts.keys(word).await, [keys[0].as_str()]);
     }
     for key in &keys {
         assert!(facts.forget(key, None).await.expect("forget").existed);

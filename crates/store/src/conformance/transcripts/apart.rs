@@ -1,9 +1,12 @@
 //! Scopes and conversations: no operation on one sees or changes another.
 
-use notekeeper_domain::{CONVERSATION_ID_BYTES_MAX, OPERATION_ID_CHARS_MAX, SCOPE_CHARS_MAX};
+use notekeeper_domain::{CONVERSATION_ID_BYTES_MAX, OPERATION_ID_CHARS_MAX};
 
 use super::{
-    super::{fixture::operation, tenants::LOOK_ALIKES},
+    super::{
+        fixture::{longest_scope, noise, operation},
+        tenants::LOOK_ALIKES,
+    },
     conversation::{Conversation, added, cleared},
 };
 use crate::TranscriptStore;
@@ -108,12 +111,9 @@ async fn a_scope_and_an_id_dont_run_together(store: &dyn TranscriptStore) {
 }
 
 async fn the_longest_scope_and_id_work(store: &dyn TranscriptStore) {
-    let mut scope = "segment/".repeat(SCOPE_CHARS_MAX / 8);
-    scope.truncate(SCOPE_CHARS_MAX - 1);
-    scope.push('x');
-    let id = "\u{e9}".repeat(CONVERSATION_ID_BYTES_MAX / 2);
-    let conversation = Conversation::new(store, &scope, &id);
-    let add = operation(&"i".repeat(OPERATION_ID_CHARS_MAX), "f");
+    let id = noise(1, CONVERSATION_ID_BYTES_MAX / 2, '\u{430}'..='\u{44f}');
+    let conversation = Conversation::new(store, &longest_scope(), &id);
+    let add = operation(&noise(2, OPERATION_ID_CHARS_MAX, '0'..='z'), "f");
     conversation.add(&["x"], Some(&add)).await.expect("add");
     assert_eq!(conversation.texts().await, ["x"]);
     let listed = conversation.listed(None, 1).await;

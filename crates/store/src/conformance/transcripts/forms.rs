@@ -1,10 +1,40 @@
 //! Messages of any form come back as they were.
 
+use notekeeper_domain::StoredMessage;
+use serde_json::Value;
+
 use super::conversation::{Conversation, stored};
 use crate::TranscriptStore;
 
 pub(super) async fn exercise(store: &dyn TranscriptStore) {
-    messages_come_back_as_they_were(&Conversation::new(store, "t/forms", "main")).await;
+    let any: Vec<StoredMessage> = MESSAGES.map(stored).into();
+    messages_come_back_as_they_were(&Conversation::new(store, "t/forms", "any"), &any).await;
+    for (dialect, file) in DIALECTS {
+        let conversation = Conversation::new(store, "t/forms", dialect);
+        messages_come_back_as_they_were(&conversation, &messages(file)).await;
+    }
+}
+
+/// Conversations in the form of two interfaces of models, as they are sent over them.
+const DIALECTS: [(&str, &str); 2] = [
+    (
+        "openai",
+        include_str!("../../../../../tests/messages/openai_chat.json"),
+    ),
+    (
+        "anthropic",
+        include_str!("../../../../../tests/messages/anthropic_messages.json"),
+    ),
+];
+
+fn messages(file: &str) -> Vec<StoredMessage> {
+    let messages: Vec<Value> = serde_json::from_str(file).expect("the file is a list");
+    let message = |value: Value| {
+        let message = StoredMessage::new(value.clone()).expect("the file has valid messages");
+        assert_eq!(message.clone().into_value(), value);
+        message
+    };
+    messages.into_iter().map(message).collect()
 }
 
 /// Whatever fields they have, known or not, and whatever is in them.
@@ -29,19 +59,21 @@ const MESSAGES: [&str; 18] = [
     r#"{"role":"user","content":"{\"role\":\"user\"}","position":7,"scope":"x","first":0}"#,
 ];
 
-async fn messages_come_back_as_they_were(conversation: &Conversation<'_>) {
-    let messages = MESSAGES.map(stored);
-    let together = conversation.add_messages(&messages, None).await;
+async fn messages_come_back_as_they_were(
+    conversation: &Conversation<'_>,
+    messages: &[StoredMessage],
+) {
+    let together = conversation.add_messages(messages, None).await;
     together.expect("add");
-    let apart = conversation.beside("apart");
-    for message in &messages {
+    let apart = conversation.beside(&format!("{} apart", conversation.id));
+    for message in messages {
         let one = std::slice::from_ref(message);
         apart.add_messages(one, None).await.expect("add");
     }
     for conversation in [conversation, &apart] {
         let found = conversation.whole().await.messages;
         assert_eq!(found.len(), messages.len());
-        for (found, message) in found.iter().zip(&messages) {
+        for (found, message) in found.iter().zip(messages) {
             assert_eq!(found, message, "a message comes back as it was");
             assert_eq!(found.as_json(), message.as_json());
         }
