@@ -25,6 +25,7 @@
 mod editing;
 mod facts;
 mod fixture;
+mod giving_up;
 mod listing;
 mod metadata;
 mod minimal;
@@ -81,6 +82,7 @@ where
     transcripts::exercise(&make_store().await).await;
     facts::exercise(&make_store().await).await;
     operations::exercise(&make_store().await).await;
+    giving_up::exercise(&make_store().await).await;
     println!("{report}");
     report
 }
@@ -98,6 +100,7 @@ where
 {
     transcripts::exercise(&make_store().await).await;
     operations::exercise(&make_store().await).await;
+    giving_up::exercise(&make_store().await).await;
 }
 
 /// Runs what the suite says of facts alone, for who works on them: [`exercise`] does so as well.
@@ -113,4 +116,5 @@ where
 {
     facts::exercise(&make_store().await).await;
     operations::exercise(&make_store().await).await;
+    giving_up::exercise(&make_store().await).await;
 }

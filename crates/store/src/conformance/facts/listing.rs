@@ -45,6 +45,7 @@ async fn facts_are_listed_by_code_point(facts: &FactsOfScope<'_>) {
         (of(&KEYS), false),
         "facts are listed by code point"
     );
+    assert_eq!(keys(None, usize::MAX).await, (of(&KEYS), false));
     assert_eq!(keys(None, KEYS.len()).await, (of(&KEYS), false));
     assert_eq!(keys(None, 0).await, (vec![], true));
     for page in 1..KEYS.len() {

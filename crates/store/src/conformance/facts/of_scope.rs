@@ -92,7 +92,7 @@ impl<'s> FactsOfScope<'s> {
     }
 
     /// Keys of what is recalled, best first.
-    pub(super) async fn keys(&self, query: &str) -> Vec<String> {
+    pub(in super::super) async fn keys(&self, query: &str) -> Vec<String> {
         let recalled = self.recalled(query, 1_000).await;
         recalled.into_iter().map(|recalled| recalled.key).collect()
     }

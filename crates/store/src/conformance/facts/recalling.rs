@@ -101,7 +101,7 @@ async fn answers_are_limited(facts: &FactsOfScope<'_>) {
         kept.push((key, value.to_owned()));
     }
     for query in ["needle", "needl", "eedle", "key", ""] {
-        for limit in [0, 1, 9, 10, 11, 29, 30, 31, RECALL_LIMIT_MAX] {
+        for limit in [0, 1, 9, 10, 11, 29, 30, 31, RECALL_LIMIT_MAX, usize::MAX] {
             let recalled = facts.recalled(query, limit).await;
             assert_eq!(recalled.len(), limit.min(30), "`{query}`, at most {limit}");
             assert_eq!(

@@ -47,6 +47,7 @@ async fn conversations_are_listed_by_code_point(main: &Conversation<'_>) {
         (of(&IDS), false),
         "conversations are listed by code point"
     );
+    assert_eq!(ids(None, usize::MAX).await, (of(&IDS), false));
     assert_eq!(ids(None, IDS.len()).await, (of(&IDS), false));
     assert_eq!(ids(None, 0).await, (vec![], true));
     for page in 1..IDS.len() {
