@@ -1,5 +1,6 @@
 //! One module for each subcommand; each has its arguments and `run`.
 
+mod access;
 pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod config;

@@ -10,7 +10,7 @@ use crate::{
     output::{CodedError, print_foreign, print_json},
 };
 
-use super::{NotebookArgs, Purpose, refused, with_notes};
+use super::{NotebookArgs, refused};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -33,22 +33,21 @@ pub(crate) struct CatArgs {
 pub(super) async fn run(config: Option<&Path>, args: CatArgs) -> anyhow::Result<ExitCode> {
     let CatArgs { note, notebook } = args;
     let input = ReadMemoryInput {
-        store: notebook.store.clone(),
+        store: notebook.at.store.clone(),
         workspace: notebook.workspace.clone(),
-        scope: notebook.scope()?,
+        scope: notebook.at.scope()?,
         file: note.clone(),
         max_memory_size: usize::MAX,
-        include_write_metadata: notebook.output.json,
+        include_write_metadata: notebook.at.output.json,
     };
-    let read = with_notes(config, &notebook, Purpose::Use, async |notes| {
-        notes.read(input).await
-    })
-    .await?;
+    let read = notebook
+        .using(config, async |notes| notes.read(input).await)
+        .await?;
     let content = match read {
         Outcome::Ok(content) => content,
         Outcome::Refused(why) => return Err(refused(&note, why).into()),
     };
-    if notebook.output.json {
+    if notebook.at.output.json {
         print_json(&content)?;
     } else {
         print_foreign(&content.content)?;

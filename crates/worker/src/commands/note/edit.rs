@@ -11,15 +11,16 @@ use notekeeper_domain::{NOTE_CHARS_MAX_DEFAULT, NoteName, Refusal};
 use serde_json::json;
 
 use crate::{
+    commands::access::{Access, Effect, Via},
     exit::Exit,
     output::{print, print_json},
     random,
 };
 
 use super::{
-    Access, Effect, MetadataArgs, NotebookArgs, Purpose, Via,
+    MetadataArgs, NotebookArgs,
     editor::{self, Draft},
-    refused, with_notes, write,
+    refused, write,
 };
 
 #[derive(Debug, Args)]
@@ -54,10 +55,10 @@ pub(super) async fn run(config: Option<&Path>, args: EditArgs) -> anyhow::Result
     let metadata = metadata.checked()?;
     let name = NoteName::from_tool(&note)
         .map_err(|error| refused(&note, Refusal::InvalidName(error).into()))?;
-    let scope = notebook.scope()?;
+    let scope = notebook.at.scope()?;
     let editor = editor::chosen()?;
     let whole = ReplaceWhole {
-        store: notebook.store.clone(),
+        store: notebook.at.store.clone(),
         workspace: notebook.workspace.clone(),
         scope,
         file: name.as_str().to_owned(),
@@ -68,12 +69,12 @@ pub(super) async fn run(config: Option<&Path>, args: EditArgs) -> anyhow::Result
         metadata,
     };
     let operation = whole.operation.clone();
-    let edited = with_notes(config, &notebook, Purpose::Make, async |notes| {
-        edit(notes, whole, &editor, notebook.via).await
+    let edited = notebook.making(config, async |notes| {
+        edit(notes, whole, &editor, notebook.at.via).await
     });
     match edited.await? {
-        Some(answer) => write::report(answer, operation, notebook.output.json)?,
-        None if notebook.output.json => {
+        Some(answer) => write::report(answer, operation, notebook.at.output.json)?,
+        None if notebook.at.output.json => {
             print_json(&json!({"file": name.as_str(), "status": "unchanged"}))?;
         }
         None => print("unchanged; nothing is written\n")?,

@@ -11,7 +11,7 @@ use crate::{
     output::{print, print_json, remark, table},
 };
 
-use super::{NotebookArgs, Purpose, with_notes};
+use super::NotebookArgs;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -33,17 +33,16 @@ pub(crate) struct LsArgs {
 pub(super) async fn run(config: Option<&Path>, args: LsArgs) -> anyhow::Result<ExitCode> {
     let notebook = args.notebook;
     let input = ListMemoryInput {
-        store: notebook.store.clone(),
+        store: notebook.at.store.clone(),
         workspace: notebook.workspace.clone(),
-        scope: notebook.scope()?,
+        scope: notebook.at.scope()?,
         max_files: args.limit,
-        include_write_metadata: notebook.output.json,
+        include_write_metadata: notebook.at.output.json,
     };
-    let listed = with_notes(config, &notebook, Purpose::Use, async |notes| {
-        notes.list(input).await
-    })
-    .await?;
-    if notebook.output.json {
+    let listed = notebook
+        .using(config, async |notes| notes.list(input).await)
+        .await?;
+    if notebook.at.output.json {
         print_json(&listed)?;
         return Ok(Exit::Done.into());
     }

@@ -6,14 +6,12 @@ use clap::Args;
 use notekeeper_contract::{DeleteMemoryInput, Outcome};
 
 use crate::{
+    commands::access::{Changed, Remedy, already, told_if_unsure},
     exit::Exit,
     output::{CodedError, print, print_json},
 };
 
-use super::{
-    ChangeArgs, NotebookArgs, Purpose, refused, told_if_unsure, with_notes,
-    write::{Changed, already},
-};
+use super::{ChangeArgs, NotebookArgs, refused};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -41,20 +39,19 @@ pub(super) async fn run(config: Option<&Path>, args: RmArgs) -> anyhow::Result<E
         change,
         notebook,
     } = args;
-    let operation = change.operation();
+    let operation = change.operation.operation();
     let input = DeleteMemoryInput {
-        store: notebook.store.clone(),
+        store: notebook.at.store.clone(),
         workspace: notebook.workspace.clone(),
-        scope: notebook.scope()?,
+        scope: notebook.at.scope()?,
         operation: Some(operation.clone()),
         file: note.clone(),
         expected_version: change.expect_version,
     };
-    let deleted = with_notes(config, &notebook, Purpose::Use, async |notes| {
-        notes.delete(input).await
-    })
-    .await;
-    let answer = match deleted.map_err(|error| told_if_unsure(error, Some(&operation)))? {
+    let deleted = notebook
+        .using(config, async |notes| notes.delete(input).await)
+        .await;
+    let answer = match deleted.map_err(|error| told_if_unsure(error, Remedy::Repeat(&operation)))? {
         Outcome::Ok(answer) => answer,
         Outcome::Refused(why) => return Err(refused(&note, why).into()),
     };
@@ -65,7 +62,7 @@ pub(super) async fn run(config: Option<&Path>, args: RmArgs) -> anyhow::Result<E
         }
         .into());
     }
-    if notebook.output.json {
+    if notebook.at.output.json {
         print_json(&Changed { answer, operation })?;
     } else {
         let again = already(answer.replayed);

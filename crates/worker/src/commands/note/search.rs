@@ -14,7 +14,7 @@ use crate::{
     output::{CodedError, print, print_json, remark, shown},
 };
 
-use super::{NotebookArgs, Purpose, with_notes};
+use super::NotebookArgs;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -40,19 +40,18 @@ pub(crate) struct SearchArgs {
 pub(super) async fn run(config: Option<&Path>, args: SearchArgs) -> anyhow::Result<ExitCode> {
     let notebook = args.notebook;
     let input = SearchMemoryInput {
-        store: notebook.store.clone(),
+        store: notebook.at.store.clone(),
         workspace: notebook.workspace.clone(),
-        scope: notebook.scope()?,
+        scope: notebook.at.scope()?,
         query: args.words.join(" "),
         max_search_results: args.limit,
         max_search_result_chars: SEARCH_RESULT_CHARS_MAX_DEFAULT,
         max_search_files: SEARCH_FILES_MAX_DEFAULT,
         max_memory_size: NOTE_CHARS_MAX_DEFAULT,
     };
-    let answer = with_notes(config, &notebook, Purpose::Use, async |notes| {
-        notes.search(input).await
-    })
-    .await?;
+    let answer = notebook
+        .using(config, async |notes| notes.search(input).await)
+        .await?;
     let found = match answer {
         Outcome::Ok(found) => found,
         Outcome::Refused(why) => {
@@ -63,7 +62,7 @@ pub(super) async fn run(config: Option<&Path>, args: SearchArgs) -> anyhow::Resu
             .into());
         }
     };
-    if notebook.output.json {
+    if notebook.at.output.json {
         print_json(&found)?;
         return Ok(Exit::Done.into());
     }

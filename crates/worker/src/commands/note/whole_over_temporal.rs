@@ -4,14 +4,18 @@
 
 use notekeeper_activities::{ExpectedNote, ReplaceWhole};
 use notekeeper_contract::{
-    FailureType, MemoryContent, OperationRef, Outcome, ReadMemoryInput, Refused, WriteMemoryInput,
-    WrittenMemory,
+    FailureType, MemoryContent, OperationRef, Outcome, ReadMemory, ReadMemoryInput, Refused,
+    WriteMemory, WriteMemoryInput, WrittenMemory,
 };
 use notekeeper_domain::{Edit, NOTE_CHARS_MAX_DEFAULT, Refusal};
 
-use crate::{output::CodedError, random};
+use crate::{
+    commands::access::{INCOMPLETE, OverTemporal},
+    output::CodedError,
+    random,
+};
 
-use super::{INCOMPLETE, metadata::fixed, over_temporal::OverTemporal};
+use super::metadata::fixed;
 
 /// Status of a text that was added to a note that had some.
 const APPENDED: &str = "appended";
@@ -19,7 +23,10 @@ const APPENDED: &str = "appended";
 /// How often a whole text is put in place of one that keeps changing meanwhile.
 const REPLACE_ATTEMPTS: u32 = 5;
 
-impl OverTemporal {
+/// A worker's activities, by which a whole text is replaced.
+pub(super) struct WholeOverTemporal<'a>(pub(super) &'a OverTemporal);
+
+impl WholeOverTemporal<'_> {
     /// Replaces a whole text, or makes the note.
     pub(super) async fn replace_whole(
         &self,
@@ -63,7 +70,7 @@ impl OverTemporal {
             return self.add_then_replace(input, write).await;
         }
         write.old_text = Some(text);
-        self.write(write).await
+        self.0.call(WriteMemory, write).await
     }
 
     /// The note; `None` where there is none. One that can't be replaced in this way is refused.
@@ -79,7 +86,7 @@ impl OverTemporal {
             max_memory_size: NOTE_CHARS_MAX_DEFAULT,
             include_write_metadata: false,
         };
-        Ok(match self.read(reading).await? {
+        Ok(match self.0.call(ReadMemory, reading).await? {
             Outcome::Ok(note) if note.truncated => {
                 let too_large = Refusal::ExistingTooLarge {
                     chars_max: NOTE_CHARS_MAX_DEFAULT,
@@ -102,7 +109,7 @@ impl OverTemporal {
         let made = Edit::new(input.content.clone(), None)
             .and_then(|edit| edit.apply(None, usize::MAX))
             .map(|applied| applied.text);
-        let added = match self.write(add).await? {
+        let added = match self.0.call(WriteMemory, add).await? {
             Outcome::Ok(added) => added,
             Outcome::Refused(refused) => return Ok(Outcome::Refused(refused)),
         };
@@ -123,7 +130,7 @@ impl OverTemporal {
         exact.operation = Some(another());
         exact.old_text = Some(made);
         exact.expected_version = Some(added.version);
-        match self.write(exact).await {
+        match self.0.call(WriteMemory, exact).await {
             Ok(Outcome::Ok(written)) => Ok(Outcome::Ok(WrittenMemory {
                 status: added.status,
                 ..written
@@ -200,7 +207,9 @@ fn is_version_conflict(error: &anyhow::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::Effect, *};
+    use crate::commands::access::Effect;
+
+    use super::*;
 
     fn added(status: &str) -> WrittenMemory {
         WrittenMemory {

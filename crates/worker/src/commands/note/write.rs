@@ -9,16 +9,15 @@ use clap::Args;
 use notekeeper_activities::ReplaceWhole;
 use notekeeper_contract::{OperationRef, Outcome, WriteMemoryInput, WrittenMemory};
 use notekeeper_domain::NOTE_CHARS_MAX_DEFAULT;
-use serde::Serialize;
 
 use crate::{
+    commands::access::{Changed, Remedy, Via, already, told_if_unsure},
     exit::Exit,
     output::{UsageError, print, print_json},
 };
 
 use super::{
-    ChangeArgs, MetadataArgs, NotebookArgs, Purpose, Via, access::expected, metadata::fixed,
-    refused, text, told_if_unsure, with_notes,
+    ChangeArgs, MetadataArgs, NotebookArgs, metadata::fixed, operations::expected, refused, text,
 };
 
 #[derive(Debug, Args)]
@@ -74,19 +73,11 @@ pub(crate) struct WriteArgs {
     pub(super) notebook: NotebookArgs,
 }
 
-/// A change as it is printed: the activity's answer, and under which identity it was made.
-#[derive(Serialize)]
-pub(super) struct Changed<T> {
-    #[serde(flatten)]
-    pub(super) answer: T,
-    pub(super) operation: OperationRef,
-}
-
 pub(super) async fn run(config: Option<&Path>, args: WriteArgs) -> anyhow::Result<ExitCode> {
     check_no_misspelt_flag(args.content.as_deref())?;
     let notebook = args.notebook;
-    let replaces_what_was_read = args.whole && notebook.via == Via::Temporal;
-    if replaces_what_was_read && args.change.operation_id.is_some() {
+    let replaces_what_was_read = args.whole && notebook.at.via == Via::Temporal;
+    if replaces_what_was_read && args.change.operation.operation_id.is_some() {
         return Err(UsageError(
             "--operation-id can't be given with --whole and `--via temporal`: activities replace \
              what was read before, so a repetition wouldn't be recognised; leave one of them out"
@@ -95,12 +86,12 @@ pub(super) async fn run(config: Option<&Path>, args: WriteArgs) -> anyhow::Resul
         .into());
     }
     let metadata = args.metadata.checked()?;
-    let scope = notebook.scope()?;
+    let scope = notebook.at.scope()?;
     let content = text::given(args.content, args.file.as_deref())?;
-    let operation = args.change.operation();
+    let operation = args.change.operation.operation();
     let written = if args.whole {
         let replacement = ReplaceWhole {
-            store: notebook.store.clone(),
+            store: notebook.at.store.clone(),
             workspace: notebook.workspace.clone(),
             scope,
             file: args.note.clone(),
@@ -110,13 +101,12 @@ pub(super) async fn run(config: Option<&Path>, args: WriteArgs) -> anyhow::Resul
             max_memory_size: NOTE_CHARS_MAX_DEFAULT,
             metadata,
         };
-        with_notes(config, &notebook, Purpose::Make, async |notes| {
-            notes.replace_whole(replacement).await
-        })
-        .await
+        notebook
+            .making(config, async |notes| notes.replace_whole(replacement).await)
+            .await
     } else {
         let input = WriteMemoryInput {
-            store: notebook.store.clone(),
+            store: notebook.at.store.clone(),
             workspace: notebook.workspace.clone(),
             scope,
             operation: Some(operation.clone()),
@@ -127,14 +117,16 @@ pub(super) async fn run(config: Option<&Path>, args: WriteArgs) -> anyhow::Resul
             max_memory_size: NOTE_CHARS_MAX_DEFAULT,
             write_metadata: metadata.map(fixed),
         };
-        with_notes(config, &notebook, Purpose::Make, async |notes| {
-            notes.write(input).await
-        })
-        .await
+        notebook
+            .making(config, async |notes| notes.write(input).await)
+            .await
     };
-    let recognised = (!replaces_what_was_read).then_some(&operation);
-    match written.map_err(|error| told_if_unsure(error, recognised))? {
-        Outcome::Ok(answer) => report(answer, operation, notebook.output.json)?,
+    let remedy = match replaces_what_was_read {
+        true => Remedy::LookFirst("notekeeper note cat"),
+        false => Remedy::Repeat(&operation),
+    };
+    match written.map_err(|error| told_if_unsure(error, remedy))? {
+        Outcome::Ok(answer) => report(answer, operation, notebook.at.output.json)?,
         Outcome::Refused(why) => return Err(refused(&args.note, why).into()),
     }
     Ok(Exit::Done.into())
@@ -159,15 +151,6 @@ pub(super) fn report(
         "{status} {file}, version {version}{}\n",
         already(replayed)
     ))
-}
-
-/// What is said of a change that had taken effect before.
-pub(super) fn already(replayed: bool) -> &'static str {
-    if replayed {
-        " (replayed: this operation took effect before)"
-    } else {
-        ""
-    }
 }
 
 /// A text may begin with a dash, as items of a list do. What looks like an option is more likely

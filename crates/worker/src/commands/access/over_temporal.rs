@@ -2,11 +2,7 @@
 
 use std::{fmt::Display, time::Duration};
 
-use notekeeper_contract::{
-    Argument, DeleteMemory, DeleteMemoryInput, DeletedMemory, FailureType, ListMemory,
-    ListMemoryInput, ListedMemory, MemoryContent, MemoryMatches, Outcome, ReadMemory,
-    ReadMemoryInput, SearchMemory, SearchMemoryInput, WriteMemory, WriteMemoryInput, WrittenMemory,
-};
+use notekeeper_contract::{Argument, FailureType};
 use temporalio_client::{
     ActivityStartOptions, Client, RetryPolicy,
     errors::{ActivityResultError, StartActivityError},
@@ -22,54 +18,27 @@ use temporalio_common::{
 
 use crate::{output::CodedError, random};
 
-use super::{NO_ANSWER, TIMEOUT};
+use super::effect::{NO_ANSWER, TIMEOUT};
 
 /// Longest attempt, as for workflows.
 const START_TO_CLOSE: Duration = Duration::from_secs(10);
 
 /// A worker's activities.
-pub(super) struct OverTemporal {
-    pub(super) client: Client,
+pub(crate) struct OverTemporal {
+    pub(crate) client: Client,
     /// Where the worker listens.
-    pub(super) task_queue: String,
+    pub(crate) task_queue: String,
     /// How long it may take to begin.
-    pub(super) begin_within: Duration,
+    pub(crate) begin_within: Duration,
 }
 
 impl OverTemporal {
-    pub(super) async fn list(&self, input: ListMemoryInput) -> anyhow::Result<ListedMemory> {
-        self.call(ListMemory, input).await
-    }
-
-    pub(super) async fn read(
-        &self,
-        input: ReadMemoryInput,
-    ) -> anyhow::Result<Outcome<MemoryContent>> {
-        self.call(ReadMemory, input).await
-    }
-
-    pub(super) async fn search(
-        &self,
-        input: SearchMemoryInput,
-    ) -> anyhow::Result<Outcome<MemoryMatches>> {
-        self.call(SearchMemory, input).await
-    }
-
-    pub(super) async fn write(
-        &self,
-        input: WriteMemoryInput,
-    ) -> anyhow::Result<Outcome<WrittenMemory>> {
-        self.call(WriteMemory, input).await
-    }
-
-    pub(super) async fn delete(
-        &self,
-        input: DeleteMemoryInput,
-    ) -> anyhow::Result<Outcome<DeletedMemory>> {
-        self.call(DeleteMemory, input).await
-    }
-
-    async fn call<A, I>(&self, activity: A, input: I) -> anyhow::Result<A::Output>
+    /// Calls an activity and waits for its result.
+    ///
+    /// # Errors
+    ///
+    /// A [`CodedError`], which says what is known of its effect.
+    pub(crate) async fn call<A, I>(&self, activity: A, input: I) -> anyhow::Result<A::Output>
     where
         A: ActivityDefinition<Input = Argument<I>>,
     {
@@ -81,7 +50,7 @@ impl OverTemporal {
             .initial_interval(Duration::from_millis(200))
             .maximum_interval(Duration::from_secs(2))
             .build();
-        let id = format!("notekeeper-note-{}", random::name());
+        let id = format!("notekeeper-{}", random::name());
         let options = ActivityStartOptions::new(&self.task_queue, id, timeouts)
             .schedule_to_start_timeout(self.begin_within)
             .retry_policy(retries)

@@ -1,0 +1,12 @@
+//! What commands have in common that read and change the memory of a scope, in a store directly or
+//! through the activities of a worker.
+
+mod arguments;
+mod effect;
+mod open;
+mod over_temporal;
+
+pub(crate) use arguments::{OperationArgs, ScopeArgs, Via};
+pub(crate) use effect::{Changed, Effect, INCOMPLETE, Remedy, already, told_if_unsure};
+pub(crate) use open::{Access, Kept, Place, Purpose, coded, failed, nobody};
+pub(crate) use over_temporal::OverTemporal;
