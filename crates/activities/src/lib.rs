@@ -32,6 +32,8 @@ mod delete_memory;
 mod describe_memory;
 mod forget;
 mod get_messages;
+mod list_conversations;
+mod list_facts;
 mod list_memory;
 mod load_snapshot;
 mod read_memory;

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use notekeeper_contract::{
     AddMessagesInput, AddMessagesOutput, Argument, ClearMessagesInput, ClearMessagesOutput,
     DeleteMemoryInput, DeletedMemory, DescribeMemoryInput, DescribeMemoryOutput, ForgetInput,
-    Forgotten, GetMessagesInput, GetMessagesOutput, ListMemoryInput, ListedMemory,
+    Forgotten, GetMessagesInput, GetMessagesOutput, ListConversationsInput,
+    ListConversationsOutput, ListFactsInput, ListFactsOutput, ListMemoryInput, ListedMemory,
     LoadSnapshotInput, LoadSnapshotOutput, MemoryContent, MemoryMatches, Outcome, ReadMemoryInput,
     RecallInput, RecallOutput, RememberInput, Remembered, SearchMemoryInput, WriteMemoryInput,
     WrittenMemory,
@@ -22,7 +23,8 @@ use crate::{Caller, Failure, Notebook};
 
 /// The activities of the notebook: `load_snapshot`, `write_memory`, `read_memory`,
 /// `delete_memory`, `search_memory`, `list_memory`, `describe_memory`; of transcripts and facts
-/// `get_messages`, `add_messages`, `clear_messages`, `remember`, `recall`, `forget`.
+/// `get_messages`, `add_messages`, `clear_messages`, `list_conversations`, `remember`, `recall`,
+/// `forget`, `list_facts`.
 #[derive(Debug, Clone)]
 pub struct NotebookActivities {
     notebook: Notebook,
@@ -152,6 +154,28 @@ impl NotebookActivities {
                 .clear_messages(input.decoded()?, &caller)
                 .await
         };
+        finish(&context, run.await)
+    }
+
+    /// The conversations of a scope.
+    #[activity(definition = notekeeper_contract::ListConversations)]
+    pub async fn list_conversations(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: Argument<ListConversationsInput>,
+    ) -> Result<ListConversationsOutput, ActivityError> {
+        let run = async { self.notebook.list_conversations(input.decoded()?).await };
+        finish(&context, run.await)
+    }
+
+    /// The facts of a scope, by key.
+    #[activity(definition = notekeeper_contract::ListFacts)]
+    pub async fn list_facts(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: Argument<ListFactsInput>,
+    ) -> Result<ListFactsOutput, ActivityError> {
+        let run = async { self.notebook.list_facts(input.decoded()?).await };
         finish(&context, run.await)
     }
 

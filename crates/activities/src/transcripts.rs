@@ -1,7 +1,7 @@
 //! What the operations on transcripts and facts have in common.
 
 use notekeeper_contract::FailureType;
-use notekeeper_domain::{ConversationId, InvalidMessage, StoredMessage};
+use notekeeper_domain::{ConversationId, InvalidMessage, LISTED_MAX, StoredMessage};
 use notekeeper_store::{FactStore, Store, TranscriptStore};
 use serde_json::Value;
 
@@ -71,6 +71,16 @@ fn none_kept(at: &StoreAt<'_>) -> Failure {
             at.kind()
         ),
     )
+}
+
+/// How much of a list a caller asks for.
+pub(crate) fn listed_limit(limit: usize) -> Result<usize, Failure> {
+    if (1..=LISTED_MAX).contains(&limit) {
+        return Ok(limit);
+    }
+    Err(Failure::invalid(format!(
+        "`limit` must be 1 to {LISTED_MAX}"
+    )))
 }
 
 /// The conversation that a field of a payload names.

@@ -7,6 +7,8 @@ pub(crate) mod delete_memory;
 pub(crate) mod describe_memory;
 pub(crate) mod forget;
 pub(crate) mod get_messages;
+pub(crate) mod list_conversations;
+pub(crate) mod list_facts;
 pub(crate) mod list_memory;
 pub(crate) mod load_snapshot;
 pub(crate) mod read_memory;

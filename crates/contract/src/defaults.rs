@@ -59,3 +59,7 @@ pub(crate) fn conversation() -> String {
 pub(crate) fn recall_limit() -> usize {
     domain::RECALL_LIMIT_DEFAULT
 }
+
+pub(crate) fn listed() -> usize {
+    domain::LISTED_MAX
+}

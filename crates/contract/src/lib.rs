@@ -32,6 +32,10 @@ pub use activities::{
     get_messages::{
         GetMessages, GetMessagesInput, GetMessagesOutput, MessageForm, OutlinedMessage,
     },
+    list_conversations::{
+        ListConversations, ListConversationsInput, ListConversationsOutput, ListedConversation,
+    },
+    list_facts::{ListFacts, ListFactsInput, ListFactsOutput, ListedFact},
     list_memory::{ListMemory, ListMemoryInput, ListedMemory, MemoryFile},
     load_snapshot::{
         Delivery, LoadSnapshot, LoadSnapshotInput, LoadSnapshotOutput, RenderOptions,

@@ -82,3 +82,6 @@ pub const RECALL_LIMIT_DEFAULT: usize = 10;
 
 /// Most facts that a recall returns.
 pub const RECALL_LIMIT_MAX: usize = 1_000;
+
+/// Most facts, or conversations, that one list has.
+pub const LISTED_MAX: usize = 1_000;

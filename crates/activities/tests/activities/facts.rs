@@ -2,7 +2,7 @@
 
 use notekeeper_activities::Failure;
 use notekeeper_contract::{
-    FailureType, Forgotten, Outcome, RESULT_BYTES_MAX, RecallOutput, Remembered,
+    FailureType, Forgotten, ListFactsOutput, Outcome, RESULT_BYTES_MAX, RecallOutput, Remembered,
 };
 use serde_json::{Value, json};
 
@@ -20,6 +20,10 @@ async fn forget(bench: &Bench, fields: Value) -> Result<Outcome<Forgotten>, Fail
 
 async fn recall(bench: &Bench, fields: Value) -> Result<RecallOutput, Failure> {
     bench.notebook.recall(input(fields)).await
+}
+
+async fn list(bench: &Bench, fields: Value) -> Result<ListFactsOutput, Failure> {
+    bench.notebook.list_facts(input(fields)).await
 }
 
 /// Keeps facts, one after the other.
@@ -245,7 +249,8 @@ async fn what_is_wrong_otherwise_is_a_failure_that_holds_no_content() {
         let failures = [
             remember(bench, fields.clone()).await.unwrap_err(),
             forget(bench, fields.clone()).await.unwrap_err(),
-            recall(bench, fields).await.unwrap_err(),
+            recall(bench, fields.clone()).await.unwrap_err(),
+            list(bench, fields).await.unwrap_err(),
         ];
         for failure in failures {
             assert_eq!(failure.kind, kind);
@@ -256,9 +261,56 @@ async fn what_is_wrong_otherwise_is_a_failure_that_holds_no_content() {
     let failures = [
         remember(&bench, place.clone()).await.unwrap_err(),
         forget(&bench, place.clone()).await.unwrap_err(),
-        recall(&bench, place).await.unwrap_err(),
+        recall(&bench, place.clone()).await.unwrap_err(),
+        list(&bench, place).await.unwrap_err(),
     ];
     for failure in failures {
         assert_eq!(failure.kind, FailureType::Unavailable);
+    }
+}
+
+#[tokio::test]
+async fn facts_are_listed_by_key_from_any_place_and_one_by_its_key() {
+    let bench = bench();
+    remember_all(&bench, &[("b", "2"), ("Z", "4"), ("a", "1"), ("c", "3")]).await;
+    let keys = |listed: &ListFactsOutput| -> Vec<String> {
+        let facts = listed.facts.iter();
+        facts
+            .map(|fact| format!("{}={}", fact.key, fact.value))
+            .collect()
+    };
+    let all = list(&bench, json!({})).await.unwrap();
+    assert_eq!(keys(&all), ["Z=4", "a=1", "b=2", "c=3"]);
+    assert!(!all.more);
+    let two = list(&bench, json!({"limit": 2})).await.unwrap();
+    assert_eq!(keys(&two), ["Z=4", "a=1"]);
+    assert!(two.more);
+    let rest = json!({"limit": 2, "after": "a"});
+    let rest = list(&bench, rest).await.unwrap();
+    assert_eq!(keys(&rest), ["b=2", "c=3"]);
+    assert!(!rest.more);
+    let behind = list(&bench, json!({"after": "aa"})).await.unwrap();
+    assert_eq!(keys(&behind), ["b=2", "c=3"]);
+    let one = list(&bench, json!({"key": "c"})).await.unwrap();
+    assert_eq!(keys(&one), ["c=3"]);
+    for fields in [
+        json!({"key": "C"}),
+        json!({"scope": {"namespace": "acme/bob"}}),
+    ] {
+        assert_eq!(
+            list(&bench, fields).await.unwrap(),
+            ListFactsOutput::default()
+        );
+    }
+    for fields in [
+        json!({"limit": 0}),
+        json!({"limit": 1_001}),
+        json!({"key": " "}),
+        json!({"after": "SECRET\u{0}"}),
+        json!({"key": "a", "after": "SECRET"}),
+    ] {
+        let failure = list(&bench, fields).await.unwrap_err();
+        assert_eq!(failure.kind, FailureType::InvalidArgument);
+        assert!(!failure.message.contains("SECRET"), "{failure}");
     }
 }

@@ -2,8 +2,8 @@
 
 use notekeeper_activities::Failure;
 use notekeeper_contract::{
-    AddMessagesOutput, ClearMessagesOutput, FailureType, GetMessagesOutput, OutlinedMessage,
-    RESULT_BYTES_MAX,
+    AddMessagesOutput, ClearMessagesOutput, FailureType, GetMessagesOutput,
+    ListConversationsOutput, OutlinedMessage, RESULT_BYTES_MAX,
 };
 use notekeeper_domain::{MESSAGE_BYTES_MAX, MESSAGES_ADDED_MAX};
 use serde_json::{Value, json};
@@ -552,5 +552,43 @@ async fn a_store_that_is_away_is_tried_again() {
     ];
     for failure in failures {
         assert_eq!(failure.kind, FailureType::Unavailable);
+    }
+}
+
+#[tokio::test]
+async fn conversations_are_listed_by_id_with_their_bounds_also_where_they_were_cleared() {
+    let bench = bench();
+    for (conversation, id) in [("b", "1"), ("a", "2"), ("c", "3"), ("b", "4")] {
+        let fields = json!({
+            "conversation": conversation, "messages": [said("x")], "operation": {"id": id},
+        });
+        add(&bench, fields).await.unwrap();
+    }
+    let cleared = json!({"conversation": "b", "operation": {"id": "5"}});
+    clear(&bench, cleared).await.unwrap();
+    let list = async |fields| bench.notebook.list_conversations(input(fields)).await;
+    let found = |listed: &ListConversationsOutput| -> Vec<(String, u64, u64)> {
+        let all = listed.conversations.iter();
+        all.map(|it| (it.conversation.clone(), it.first, it.next))
+            .collect()
+    };
+    let of = |id: &str, first, next| (id.to_owned(), first, next);
+    let all = list(json!({})).await.unwrap();
+    assert_eq!(found(&all), [of("a", 0, 1), of("b", 2, 2), of("c", 0, 1)]);
+    assert!(!all.more);
+    let two = list(json!({"limit": 2})).await.unwrap();
+    assert_eq!((found(&two).len(), two.more), (2, true));
+    let rest = list(json!({"after": "b"})).await.unwrap();
+    assert_eq!((found(&rest), rest.more), (vec![of("c", 0, 1)], false));
+    let other = list(json!({"scope": {"namespace": "acme/bob"}})).await;
+    assert_eq!(other.unwrap(), ListConversationsOutput::default());
+    for fields in [
+        json!({"limit": 0}),
+        json!({"limit": 1_001}),
+        json!({"after": ""}),
+        json!({"after": "a\n"}),
+    ] {
+        let failure = list(fields).await.unwrap_err();
+        assert_eq!(failure.kind, FailureType::InvalidArgument);
     }
 }

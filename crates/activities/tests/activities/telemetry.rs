@@ -308,7 +308,12 @@ async fn nothing_recorded_holds_content_names_or_namespaces() {
                 .await;
             let _ = notebook.remember(input(secret.clone()), &caller).await;
             let _ = notebook.recall(input(secret.clone())).await;
-            let _ = notebook.forget(input(secret), &caller).await;
+            let _ = notebook.forget(input(secret.clone()), &caller).await;
+            let mut listed = secret;
+            listed["after"] = json!("SECRET-after");
+            let _ = notebook.list_conversations(input(listed.clone())).await;
+            listed["key"] = Value::Null;
+            let _ = notebook.list_facts(input(listed)).await;
         }
         let load = json!({"memories": [{"scope": {"namespace": "SECRET/tenant"}, "render": {"heading": "SECRET"}}]});
         let _ = bench
@@ -326,7 +331,7 @@ async fn nothing_recorded_holds_content_names_or_namespaces() {
             .iter()
             .filter(|(name, _)| name.starts_with("memory."))
             .count(),
-        2 * (6 + 2 * 6)
+        2 * (6 + 2 * 8)
     );
     let told: Vec<_> = events
         .iter()
@@ -416,6 +421,8 @@ async fn the_documentation_lists_every_span_with_every_attribute() {
         let _ = notebook.remember(input(about("remember")), &caller).await;
         let _ = notebook.recall(input(about("recall"))).await;
         let _ = notebook.forget(input(about("forget")), &caller).await;
+        let _ = notebook.list_conversations(input(json!({}))).await;
+        let _ = notebook.list_facts(input(json!({}))).await;
     };
     run("tea", "a").await;
     bench.store.fail_with(unmigrated);

@@ -12,8 +12,9 @@ use serde_json::Value;
 use super::{schema_files, table};
 use crate::{
     AddMessagesInput, CallModelInput, ClearMessagesInput, DeleteMemoryInput, DescribeMemoryInput,
-    ForgetInput, GetMessagesInput, ListMemoryInput, LoadSnapshotInput, ReadMemoryInput,
-    RecallInput, RememberInput, SearchMemoryInput, SummarizeMessagesInput, WriteMemoryInput,
+    ForgetInput, GetMessagesInput, ListConversationsInput, ListFactsInput, ListMemoryInput,
+    LoadSnapshotInput, ReadMemoryInput, RecallInput, RememberInput, SearchMemoryInput,
+    SummarizeMessagesInput, WriteMemoryInput,
 };
 
 /// Set to write what is compared otherwise.
@@ -147,6 +148,8 @@ fn every_request_in_the_document_that_is_answered_has_the_fields_of_its_type() {
             "remember" => read::<RememberInput>(json),
             "recall" => read::<RecallInput>(json),
             "forget" => read::<ForgetInput>(json),
+            "list_conversations" => read::<ListConversationsInput>(json),
+            "list_facts" => read::<ListFactsInput>(json),
             "summarize_messages" => read::<SummarizeMessagesInput>(json),
             other => panic!("there is no activity `{other}`"),
         };

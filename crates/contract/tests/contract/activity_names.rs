@@ -1,7 +1,7 @@
 use notekeeper_contract::{
     AddMessages, CallModel, ClearMessages, DeleteMemory, DescribeMemory, FailureType, Forget,
-    GetMessages, ListMemory, LoadSnapshot, ReadMemory, Recall, Remember, SearchMemory,
-    SummarizeMessages, WriteMemory,
+    GetMessages, ListConversations, ListFacts, ListMemory, LoadSnapshot, ReadMemory, Recall,
+    Remember, SearchMemory, SummarizeMessages, WriteMemory,
 };
 use temporalio_common_wasm::ActivityDefinition as _;
 
@@ -23,6 +23,8 @@ fn activities_are_called_by_these_names_from_any_language() {
         Recall.name(),
         Forget.name(),
         SummarizeMessages.name(),
+        ListConversations.name(),
+        ListFacts.name(),
     ];
     assert_eq!(
         names,
@@ -42,6 +44,8 @@ fn activities_are_called_by_these_names_from_any_language() {
             "recall",
             "forget",
             "summarize_messages",
+            "list_conversations",
+            "list_facts",
         ]
     );
 }

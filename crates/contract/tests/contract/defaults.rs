@@ -3,10 +3,11 @@
 use notekeeper_contract::{
     AddMessagesInput, AddMessagesOutput, Argument, CallModelInput, CallModelOutput, ChatMessage,
     ChatToolCall, ClearMessagesInput, ClearMessagesOutput, ConversationRange, DeleteMemoryInput,
-    DescribeMemoryInput, ForgetInput, GetMessagesInput, GetMessagesOutput, ListMemoryInput,
-    LoadSnapshotInput, LoadSnapshotOutput, PreambleRef, ReadMemoryInput, RecallInput, RecallOutput,
-    RememberInput, RenderOptions, ScopeRef, SearchMemoryInput, SnapshotAnswer,
-    SummarizeMessagesInput, SummarizeMessagesOutput, ToolInput, WriteMemoryInput,
+    DescribeMemoryInput, ForgetInput, GetMessagesInput, GetMessagesOutput, ListConversationsInput,
+    ListFactsInput, ListMemoryInput, LoadSnapshotInput, LoadSnapshotOutput, PreambleRef,
+    ReadMemoryInput, RecallInput, RecallOutput, RememberInput, RenderOptions, ScopeRef,
+    SearchMemoryInput, SnapshotAnswer, SummarizeMessagesInput, SummarizeMessagesOutput, ToolInput,
+    WriteMemoryInput,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -62,6 +63,8 @@ fn the_least_payloads_are_enough_and_more_is_ignored() {
         json!({"scope": scope, "key": "k", "value": "v"}),
     );
     least::<RecallInput>("recall_input", json!({"scope": scope}));
+    least::<ListConversationsInput>("list_conversations_input", json!({"scope": scope}));
+    least::<ListFactsInput>("list_facts_input", json!({"scope": scope}));
     least::<ForgetInput>("forget_input", json!({"scope": scope, "key": "k"}));
     least::<SummarizeMessagesInput>("summarize_messages_input", json!({"max_tokens": 500}));
     least::<ConversationRange>(

@@ -8,13 +8,14 @@ use notekeeper_contract::{
     ChatToolCall, ChatToolDefinition, ClearMessagesInput, ClearMessagesOutput, ConversationRange,
     ConversationSummary, DeleteMemoryInput, DeletedMemory, Delivery, DescribeMemoryInput,
     DescribeMemoryOutput, ForgetInput, Forgotten, GetMessagesInput, GetMessagesOutput,
-    ListMemoryInput, ListedMemory, LoadSnapshotInput, LoadSnapshotOutput, MemoryBlock,
-    MemoryContent, MemoryDescription, MemoryFile, MemoryMatch, MemoryMatches, MemoryPlace,
-    MessageForm, MetadataSource, OperationRef, Outcome, OutlinedMessage, PreambleRef,
-    ReadMemoryInput, RecallForm, RecallInput, RecallOutput, RecalledFact, Refused, RememberInput,
-    Remembered, RenderOptions, ScopeRef, SearchMemoryInput, SnapshotAnswer, SnapshotRequest,
-    SnapshotStats, SummarizeMessagesInput, SummarizeMessagesOutput, ToolInput, WriteMemoryInput,
-    WrittenMemory,
+    ListConversationsInput, ListConversationsOutput, ListFactsInput, ListFactsOutput,
+    ListMemoryInput, ListedConversation, ListedFact, ListedMemory, LoadSnapshotInput,
+    LoadSnapshotOutput, MemoryBlock, MemoryContent, MemoryDescription, MemoryFile, MemoryMatch,
+    MemoryMatches, MemoryPlace, MessageForm, MetadataSource, OperationRef, Outcome,
+    OutlinedMessage, PreambleRef, ReadMemoryInput, RecallForm, RecallInput, RecallOutput,
+    RecalledFact, Refused, RememberInput, Remembered, RenderOptions, ScopeRef, SearchMemoryInput,
+    SnapshotAnswer, SnapshotRequest, SnapshotStats, SummarizeMessagesInput,
+    SummarizeMessagesOutput, ToolInput, WriteMemoryInput, WrittenMemory,
 };
 use notekeeper_domain::Refusal;
 use serde::{Serialize, de::DeserializeOwned};
@@ -666,4 +667,48 @@ fn a_refusal_of_the_domain_keeps_its_code_and_message() {
     let refused = Refused::from(Refusal::Ambiguous { count: 2 });
     assert_eq!(refused.reason, "ambiguous");
     assert_eq!(refused.message, Refusal::Ambiguous { count: 2 }.to_string());
+}
+
+#[test]
+fn list_facts() {
+    let input = ListFactsInput {
+        store: "eu".to_owned(),
+        workspace: Some("project".to_owned()),
+        scope: scope(),
+        key: Some("food".to_owned()),
+        after: Some("drink".to_owned()),
+        limit: 20,
+    };
+    golden("list_facts_input", &input);
+    let output = ListFactsOutput {
+        facts: vec![ListedFact {
+            key: "food".to_owned(),
+            value: "no peanuts".to_owned(),
+            age_seconds: 86_400,
+        }],
+        more: true,
+    };
+    golden("list_facts_output", &output);
+}
+
+#[test]
+fn list_conversations() {
+    let input = ListConversationsInput {
+        store: "eu".to_owned(),
+        workspace: Some("project".to_owned()),
+        scope: scope(),
+        after: Some("main".to_owned()),
+        limit: 20,
+    };
+    golden("list_conversations_input", &input);
+    let output = ListConversationsOutput {
+        conversations: vec![ListedConversation {
+            conversation: "travel".to_owned(),
+            first: 12,
+            next: 40,
+            updated_at: Some("2026-11-30T04:05:06Z".to_owned()),
+        }],
+        more: true,
+    };
+    golden("list_conversations_output", &output);
 }
