@@ -288,3 +288,41 @@ async fn where_spans_go_is_shown_and_no_key_of_scope_hashes() {
     assert_eq!(setting(&report, "telemetry.scope_hash_key_env"), nowhere);
     bed.finish().await;
 }
+
+#[tokio::test]
+async fn what_each_store_keeps_is_said_without_opening_any() {
+    let bed = Bed::new().await;
+    let file = bed.config(
+        "[stores.local]\nkind = 'sqlite'\npath = '/nowhere/n.db'\n\
+         [stores.notes]\nkind = 'file'\ndirectory = '/nowhere/notes'\n\
+         [stores.scratch]\nkind = 'in_memory'",
+    );
+    let environment = [("NOTEKEEPER_CONFIG", file.as_str())];
+    let (ended, report) = check(&bed, &[], &environment).await;
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let all = serde_json::json!(["notes", "transcripts", "facts"]);
+    let of = |name: &str, kind: &str, keeps: &Value| serde_json::json!({"name": name, "kind": kind, "keeps": keeps});
+    assert_eq!(
+        report["stores"],
+        serde_json::json!([
+            of("default", "postgres", &all),
+            of("local", "sqlite", &all),
+            of("notes", "file", &serde_json::json!(["notes"])),
+            of("scratch", "in_memory", &all),
+        ])
+    );
+    let for_people = run(&bed, &["config", "check"], &environment).await;
+    let lines: Vec<Vec<&str>> = for_people
+        .stdout
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    for line in [
+        &["STORE", "KIND", "KEEPS"][..],
+        &["default", "postgres", "notes,", "transcripts,", "facts"],
+        &["notes", "file", "notes"],
+    ] {
+        assert!(lines.iter().any(|found| found == line), "{for_people:?}");
+    }
+    bed.finish().await;
+}

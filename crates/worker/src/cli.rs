@@ -10,8 +10,8 @@ use clap::{Parser, Subcommand};
 use crate::{
     commands::{
         self, chat::ChatArgs, completions::CompletionsArgs, config::ConfigArgs, demo::DemoArgs,
-        dev::DevArgs, guarded::GuardedArgs, migrate::MigrateArgs, note::NoteArgs,
-        replay::ReplayArgs, worker::WorkerArgs,
+        dev::DevArgs, fact::FactArgs, guarded::GuardedArgs, messages::MessagesArgs,
+        migrate::MigrateArgs, note::NoteArgs, replay::ReplayArgs, worker::WorkerArgs,
     },
     exit::{self, Exit},
     output::{UsageError, print_error, reader_is_gone},
@@ -78,6 +78,10 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     /// Read and change notes from the terminal, in a store or through a worker.
     Note(NoteArgs),
+    /// Keep and recall facts from the terminal, in a store or through a worker.
+    Fact(FactArgs),
+    /// Read and change transcripts from the terminal, in a store or through a worker.
+    Messages(MessagesArgs),
     /// Check the settings.
     Config(ConfigArgs),
     /// Print a script that lets a shell complete this program's arguments.
@@ -94,6 +98,8 @@ impl Command {
     fn json(&self) -> bool {
         match self {
             Self::Note(args) => args.json(),
+            Self::Fact(args) => args.json(),
+            Self::Messages(args) => args.json(),
             Self::Config(args) => args.json(),
             Self::Migrate(args) => args.output.json,
             Self::Replay(args) => args.output.json,
@@ -135,6 +141,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Migrate(args) => commands::migrate::run(config, args),
         Command::Replay(args) => commands::replay::run(config, args),
         Command::Note(args) => commands::note::run(config, args),
+        Command::Fact(args) => commands::fact::run(config, args),
+        Command::Messages(args) => commands::messages::run(config, args),
         Command::Config(args) => commands::config::run(config, args),
         Command::Completions(args) => commands::completions::run(args),
         Command::Demo(args) => commands::demo::run(config, args),

@@ -115,6 +115,38 @@ pub(crate) fn shown(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
+/// A name that anybody may have given, such as a key: on one line, with a replacement character for
+/// each character that breaks a line or steers a terminal. Blanks stay, since names differ by them.
+pub(crate) fn shown_name(name: &str) -> String {
+    shown(&name.replace(['\n', '\t'], "\u{fffd}"))
+}
+
+/// The beginning of a text, and a sign where it goes on.
+pub(crate) fn short(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+/// A text that steers no terminal, its blanks and line breaks as one space each, and its beginning
+/// alone where it is longer.
+pub(crate) fn on_one_line(text: &str, chars_max: usize) -> String {
+    let mut line = String::new();
+    let mut chars = 0;
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+        chars += word.chars().count() + 1;
+        if chars > chars_max.saturating_add(1) {
+            break;
+        }
+    }
+    shown(&short(&line, chars_max))
+}
+
 /// Whether a terminal obeys a character instead of showing it, or sets what follows in another order.
 fn steers(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -122,7 +154,7 @@ fn steers(c: char) -> bool {
 
 /// The same JSON, on one line, with all that steers a terminal as escapes. In JSON on one line such
 /// characters stand in strings alone.
-fn inert_json(line: &str) -> String {
+pub(crate) fn inert_json(line: &str) -> String {
     let mut inert = String::with_capacity(line.len());
     for c in line.chars() {
         if steers(c) {
@@ -155,6 +187,28 @@ mod tests {
             shown("a\u{1b}[2J\tb\r\nc\u{9b}\u{202e}d\u{2066}"),
             "a\u{fffd}[2J\tb\u{fffd}\nc\u{fffd}\u{fffd}d\u{fffd}"
         );
+    }
+
+    #[test]
+    fn a_name_is_shown_on_one_line_with_its_blanks() {
+        assert_eq!(
+            shown_name(" a  b\n\tc\u{9b}"),
+            " a  b\u{fffd}\u{fffd}c\u{fffd}"
+        );
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_characters_with_a_sign() {
+        assert_eq!(short("äöü", 3), "äöü");
+        assert_eq!(short("äöü!", 3), "äöü…");
+    }
+
+    #[test]
+    fn one_line_has_the_words_with_one_space_between_as_far_as_it_has_room() {
+        assert_eq!(on_one_line(" a\r\n\n\tb  c ", 5), "a b c");
+        assert_eq!(on_one_line("a b c d", 5), "a b c…");
+        assert_eq!(on_one_line("ab\u{1b}cd", 4), "ab\u{fffd}c…");
+        assert_eq!(on_one_line(" \n", usize::MAX), "");
     }
 
     #[test]

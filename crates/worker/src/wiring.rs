@@ -135,3 +135,40 @@ pub(crate) fn open_models(configs: &BTreeMap<String, ModelConfig>) -> anyhow::Re
     }
     Ok(Models::new(models))
 }
+
+#[cfg(test)]
+mod tests {
+    use notekeeper_store::{FileOptions, SqliteOptions};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_store_keeps_what_its_settings_say_that_it_keeps() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let postgres = PostgresOptions::new("postgres://nowhere.invalid/app");
+        let configs = BTreeMap::from([
+            ("postgres".to_owned(), StoreConfig::Postgres(postgres)),
+            (
+                "sqlite".to_owned(),
+                StoreConfig::Sqlite(SqliteOptions::new(directory.path().join("notes.db"))),
+            ),
+            (
+                "file".to_owned(),
+                StoreConfig::File(FileOptions::new(directory.path().join("notes"))),
+            ),
+            ("in_memory".to_owned(), StoreConfig::InMemory),
+        ]);
+        let opened = open_stores(&configs, &BTreeMap::new()).await;
+        let opened = opened.expect("open them");
+        for (name, config) in &configs {
+            let store = opened.stores.get(name, None).expect("it is there");
+            assert_eq!(
+                store.keeps_transcripts(),
+                config.keeps_transcripts(),
+                "{name}"
+            );
+            assert_eq!(store.kind(), config.kind(), "{name}");
+        }
+        close_stores(&opened.databases, &opened.files, Duration::from_secs(1)).await;
+    }
+}

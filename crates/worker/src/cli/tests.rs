@@ -144,7 +144,7 @@ fn examples(command: &Command) -> Vec<Vec<String>> {
             let call = words
                 .into_iter()
                 .skip_while(|word| word.trim_start_matches("<(") != "notekeeper");
-            let call = call.take_while(|word| !["|", ">", "#"].contains(&word.as_str()));
+            let call = call.take_while(|word| !["|", ">", "<", "#"].contains(&word.as_str()));
             call.map(|word| {
                 word.trim_start_matches("<(")
                     .trim_end_matches(')')

@@ -67,6 +67,26 @@ pub(crate) enum StoreConfig {
     InMemory,
 }
 
+impl StoreConfig {
+    /// As the file names it.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Postgres(_) => "postgres",
+            Self::Sqlite(_) => "sqlite",
+            Self::File(_) | Self::WorkspaceFiles(_) => "file",
+            Self::InMemory => "in_memory",
+        }
+    }
+
+    /// Whether the store keeps transcripts and facts beside notes; known without opening it.
+    pub(crate) fn keeps_transcripts(&self) -> bool {
+        match self {
+            Self::Postgres(_) | Self::Sqlite(_) | Self::InMemory => true,
+            Self::File(_) | Self::WorkspaceFiles(_) => false,
+        }
+    }
+}
+
 /// A store that keeps its files in workspaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WorkspaceFilesConfig {

@@ -100,11 +100,7 @@ impl Place<'_> {
 
     /// Nothing has to be opened to know what a store of files can't do.
     fn check_keeps(&self, config: &StoreConfig) -> anyhow::Result<()> {
-        let of_files = matches!(
-            config,
-            StoreConfig::File(_) | StoreConfig::WorkspaceFiles(_)
-        );
-        if of_files && self.kept == Kept::TranscriptsAndFacts {
+        if !config.keeps_transcripts() && self.kept == Kept::TranscriptsAndFacts {
             let name = &self.args.store;
             return Err(coded(
                 FailureType::Unsupported.as_str(),

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _};
 
 use notekeeper_contract::ChatMessage;
 
-use crate::output::{print, remark, shown};
+use crate::output::{print, remark, short, shown};
 
 /// Longest arguments of a tool call that are shown, in characters.
 const ARGUMENTS_CHARS_MAX: usize = 100;
@@ -97,24 +97,5 @@ impl Screen {
                 self.remark(&format!("· {} {arguments}{end}", call.name));
             }
         }
-    }
-}
-
-/// The beginning of a text, and a sign where it goes on.
-fn short(text: &str, chars_max: usize) -> String {
-    match text.char_indices().nth(chars_max) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", &text[..end]),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_text_is_cut_between_characters_with_a_sign() {
-        assert_eq!(short("äöü", 3), "äöü");
-        assert_eq!(short("äöü!", 3), "äöü…");
     }
 }

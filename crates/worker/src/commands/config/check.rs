@@ -50,6 +50,7 @@ pub(crate) struct CheckArgs {
 struct Report {
     ok: bool,
     settings: Vec<Row>,
+    stores: Vec<StoreRow>,
     /// What was reached; empty without `--connect`.
     checks: Vec<Check>,
 }
@@ -60,6 +61,27 @@ struct Row {
     key: String,
     value: Value,
     source: String,
+}
+
+/// What a store is for.
+#[derive(Serialize)]
+struct StoreRow {
+    name: String,
+    kind: &'static str,
+    keeps: &'static [&'static str],
+}
+
+impl StoreRow {
+    fn of(name: &str, config: &StoreConfig) -> Self {
+        Self {
+            name: name.to_owned(),
+            kind: config.kind(),
+            keeps: match config.keeps_transcripts() {
+                true => &["notes", "transcripts", "facts"],
+                false => &["notes"],
+            },
+        }
+    }
 }
 
 /// One thing that was reached, or not.
@@ -97,6 +119,11 @@ pub(super) fn run(path: Option<&Path>, args: CheckArgs) -> anyhow::Result<ExitCo
         let report = Report {
             ok: checks.iter().all(|check| check.ok),
             settings: settings.into_iter().map(row).collect(),
+            stores: config
+                .stores
+                .iter()
+                .map(|(name, config)| StoreRow::of(name, config))
+                .collect(),
             checks,
         };
         if args.output.json {
@@ -238,6 +265,15 @@ fn rendered(report: &Report) -> String {
         .iter()
         .map(|row| [row.key.clone(), as_text(&row.value), row.source.clone()]);
     let mut text = table(["SETTING", "VALUE", "FROM"], &[], settings);
+    let stores = report.stores.iter().map(|store| {
+        [
+            store.name.clone(),
+            store.kind.to_owned(),
+            store.keeps.join(", "),
+        ]
+    });
+    text.push('\n');
+    text.push_str(&table(["STORE", "KIND", "KEEPS"], &[], stores));
     if !report.checks.is_empty() {
         let checks = report.checks.iter().map(|check| {
             let ok = if check.ok { "ok" } else { "failed" };

@@ -11,7 +11,9 @@ use std::{
 use anyhow::{Context as _, bail};
 use tempfile::TempDir;
 
-use super::text;
+use notekeeper_store::CONTENT_BYTES_MAX;
+
+use crate::commands::given_text;
 
 /// A text in a file, in a directory that only its user can look into.
 pub(super) struct Draft {
@@ -48,7 +50,8 @@ impl Draft {
         }
         let file = File::open(&self.path)
             .with_context(|| format!("can't open `{}`", self.path.display()))?;
-        text::read(file).with_context(|| format!("can't use `{}`", self.path.display()))
+        given_text::read(file, CONTENT_BYTES_MAX, "note")
+            .with_context(|| format!("can't use `{}`", self.path.display()))
     }
 
     /// Keeps the file, and says where it is.

@@ -11,7 +11,10 @@ use notekeeper_contract::{OperationRef, Outcome, WriteMemoryInput, WrittenMemory
 use notekeeper_domain::NOTE_CHARS_MAX_DEFAULT;
 
 use crate::{
-    commands::access::{Changed, Remedy, Via, already, told_if_unsure},
+    commands::{
+        access::{Changed, Remedy, Via, already, told_if_unsure},
+        given_text::check_no_misspelt_flag,
+    },
     exit::Exit,
     output::{UsageError, print, print_json},
 };
@@ -74,7 +77,7 @@ pub(crate) struct WriteArgs {
 }
 
 pub(super) async fn run(config: Option<&Path>, args: WriteArgs) -> anyhow::Result<ExitCode> {
-    check_no_misspelt_flag(args.content.as_deref())?;
+    check_no_misspelt_flag(args.content.as_deref(), "notekeeper note write")?;
     let notebook = args.notebook;
     let replaces_what_was_read = args.whole && notebook.at.via == Via::Temporal;
     if replaces_what_was_read && args.change.operation.operation_id.is_some() {
@@ -151,48 +154,4 @@ pub(super) fn report(
         "{status} {file}, version {version}{}\n",
         already(replayed)
     ))
-}
-
-/// A text may begin with a dash, as items of a list do. What looks like an option is more likely
-/// one that is misspelt, and would end up in the note.
-fn check_no_misspelt_flag(content: Option<&str>) -> anyhow::Result<()> {
-    let Some(content) = content else {
-        return Ok(());
-    };
-    let escaped = std::env::args_os().any(|argument| argument == "--");
-    if !escaped && looks_like_an_option(content) {
-        let option = content.split(['=', ' ', '\n']).next().unwrap_or_default();
-        return Err(UsageError(format!(
-            "`{option}` isn't an option of `notekeeper note write`; if it is the text, put `--` before it"
-        ))
-        .into());
-    }
-    Ok(())
-}
-
-fn looks_like_an_option(content: &str) -> bool {
-    let name = content.strip_prefix("--").or(content.strip_prefix('-'));
-    name.is_some_and(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_item_of_a_list_is_text_and_a_misspelt_option_is_not() {
-        for text in [
-            "- likes tea",
-            "-",
-            "--",
-            "---\ntitle: x",
-            "-5 degrees",
-            "tea",
-        ] {
-            assert!(!looks_like_an_option(text), "{text}");
-        }
-        for option in ["--relpace", "--relpace=tea", "-x"] {
-            assert!(looks_like_an_option(option), "{option}");
-        }
-    }
 }
