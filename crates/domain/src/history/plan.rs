@@ -12,6 +12,7 @@ use crate::MessageOutline;
 
 /// What is sent of a conversation now. It begins as its default, and only ever moves forward.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct HistoryView {
     /// Position of the first message that plans still look at: outlines from here on are needed. It
     /// differs from `from` only where a policy behind a summary holds messages back that the next
@@ -20,7 +21,7 @@ pub struct HistoryView {
     /// Position of the first message that is sent.
     pub from: u64,
     /// The summary that is sent before it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<SummaryMark>,
 }
 

@@ -229,6 +229,15 @@ fn what_a_window_after_a_summary_holds_back_is_covered_by_the_next_one() {
 }
 
 #[test]
+fn what_is_only_held_back_is_not_dropped_by_a_window_before_the_summary_later_on() {
+    let policies = [messages(8), summary_over_messages(8, 4), messages(2)];
+    let view = plan(&policies, &outlines("uaua"), &HistoryView::default()).view;
+    assert_eq!((view.base, view.from), (0, 2));
+    let view = plan(&policies, &outlines("uauaua"), &view).view;
+    assert_eq!((view.base, view.from), (0, 4));
+}
+
+#[test]
 fn a_budget_after_a_summary_holds_where_no_summary_can_be_had() {
     let policies = [summary_over_tokens(80, 2), tokens(100)];
     let mut view = HistoryView::default();
@@ -273,6 +282,8 @@ fn a_view_reads_back_from_its_json_and_one_that_says_little_is_a_new_one() {
     let json = serde_json::to_string(&view).unwrap();
     insta::assert_snapshot!(json, @r#"{"base":4,"from":4,"summary":{"through":4,"tokens":9}}"#);
     assert_eq!(serde_json::from_str::<HistoryView>(&json).unwrap(), view);
+    let read = serde_json::from_str::<HistoryView>("{\"later_field\":1}");
+    assert_eq!(read.unwrap(), HistoryView::default());
 }
 
 #[test]

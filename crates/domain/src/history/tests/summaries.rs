@@ -204,6 +204,9 @@ fn a_summary_is_no_prompt_and_blocks_stand_beside_the_latest_prompt() {
 }
 
 proptest! {
+    // Each case reads and writes most of a megabyte.
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
     #[test]
     fn quotations_are_bounded_and_say_what_is_left_out(
         lengths in prop::collection::vec(0_usize..120_000, 0..8),
