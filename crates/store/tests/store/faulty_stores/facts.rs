@@ -151,15 +151,15 @@ struct FaultyFacts {
 impl FaultyFacts {
     fn scope(&self, scope: &Scope) -> Scope {
         match self.fault {
-            Fault::ScopePattern => Scope::parse(&scope.as_str().replace('_', "-")).unwrap(),
+            Fault::ScopePattern => Scope::parse(&scope.as_str().replace('_', "-")).expect("valid"),
             _ => scope.clone(),
         }
     }
 
     fn key(&self, key: &FactKey) -> FactKey {
         match self.fault {
-            Fault::FoldsCase => FactKey::parse(&key.as_str().to_lowercase()).unwrap(),
-            Fault::Trims => FactKey::parse(key.as_str().trim()).unwrap(),
+            Fault::FoldsCase => FactKey::parse(&key.as_str().to_lowercase()).expect("valid"),
+            Fault::Trims => FactKey::parse(key.as_str().trim()).expect("valid"),
             _ => key.clone(),
         }
     }
@@ -171,8 +171,8 @@ impl FaultyFacts {
             Fault::OwnIds => operation.id = OperationId::from_parts(&["facts", &id]),
             Fault::IgnoresFingerprints => operation.fingerprint = Fingerprint::new("f"),
             Fault::FewReceipts => {
-                let key = FactKey::parse("count").unwrap();
-                let mut orders = self.orders.lock().unwrap();
+                let key = FactKey::parse("count").expect("valid");
+                let mut orders = self.orders.lock().expect("no case panics with it");
                 let count = orders.entry((scope.clone(), key)).or_default();
                 *count += 1;
                 if *count > 300 {
@@ -187,7 +187,7 @@ impl FaultyFacts {
 
     /// Notes a number for the fact, one above those that are there.
     fn number(&self, scope: &Scope, key: &FactKey) {
-        let mut orders = self.orders.lock().unwrap();
+        let mut orders = self.orders.lock().expect("no case panics with it");
         let order = orders.values().max().map_or(1, |highest| highest + 1);
         orders.insert((scope.clone(), key.clone()), order);
     }
@@ -195,7 +195,7 @@ impl FaultyFacts {
     fn listed(&self, scope: &Scope, mut listed: ListedFact) -> ListedFact {
         match self.fault {
             Fault::OrderOfThose => {
-                let orders = self.orders.lock().unwrap();
+                let orders = self.orders.lock().expect("no case panics with it");
                 listed.order = orders[&(scope.clone(), listed.fact.key.clone())];
             }
             Fault::Milliseconds => listed.age_seconds = 10_000 + listed.age_seconds * 1_000,
@@ -206,7 +206,7 @@ impl FaultyFacts {
 
     /// What old states of the facts have of a query.
     async fn stale(&self, scope: &Scope, query: &RecallQuery) -> Vec<RecalledFact> {
-        self.old.recall(scope, query, 1_000).await.unwrap()
+        self.old.recall(scope, query, 1_000).await.expect("recall")
     }
 }
 
@@ -226,7 +226,7 @@ impl FactStore for FaultyFacts {
             Fault::CutsValues => &fact.value()[..fact.value().floor_char_boundary(16_384)],
             _ => fact.value(),
         };
-        let new = Fact::new(key.as_str(), value).unwrap();
+        let new = Fact::new(key.as_str(), value).expect("valid");
         let before = self.inner.fact(scope, &key).await?;
         if self.fault == Fault::LooksFirst {
             tokio::task::yield_now().await;
@@ -293,7 +293,7 @@ impl FactStore for FaultyFacts {
             }
         }
         if !forgotten.replayed {
-            let mut orders = self.orders.lock().unwrap();
+            let mut orders = self.orders.lock().expect("no case panics with it");
             orders.remove(&(scope.clone(), key.clone()));
         }
         Ok(forgotten)
@@ -309,14 +309,14 @@ impl FactStore for FaultyFacts {
         let mut found = self.inner.recall(scope, query, limit).await?;
         match self.fault {
             Fault::SeesOthers if scope.as_str() == "john_doe/main" => {
-                let other = Scope::parse("john-doe/main").unwrap();
+                let other = Scope::parse("john-doe/main").expect("valid");
                 found.extend(self.inner.recall(&other, query, limit).await?);
             }
             Fault::StaleTerms | Fault::FindsForgotten => {
                 // Of those that are there, or of those that aren't.
                 let current = self.fault == Fault::StaleTerms;
                 for stale in self.stale(scope, query).await {
-                    let key = FactKey::parse(&stale.key).unwrap();
+                    let key = FactKey::parse(&stale.key).expect("valid");
                     let there = self.inner.fact(scope, &key).await?.is_some();
                     if there == current && found.iter().all(|fact| fact.key != stale.key) {
                         found.push(stale);

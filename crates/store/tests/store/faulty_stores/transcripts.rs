@@ -150,17 +150,22 @@ impl FaultyTranscripts {
     }
 
     fn count(&self, of: &str) -> usize {
-        let counts = self.counts.lock().unwrap();
+        let counts = self.counts.lock().expect("no case panics with it");
         counts.get(of).copied().unwrap_or_default()
     }
 
     fn count_one(&self, of: String) {
-        *self.counts.lock().unwrap().entry(of).or_default() += 1;
+        *self
+            .counts
+            .lock()
+            .expect("no case panics with it")
+            .entry(of)
+            .or_default() += 1;
     }
 
     fn scope(&self, scope: &Scope) -> Scope {
         match self.fault {
-            Fault::ScopePattern => Scope::parse(&scope.as_str().replace('_', "-")).unwrap(),
+            Fault::ScopePattern => Scope::parse(&scope.as_str().replace('_', "-")).expect("valid"),
             _ => scope.clone(),
         }
     }
@@ -176,7 +181,7 @@ impl FaultyTranscripts {
             },
             _ => text.to_owned(),
         };
-        ConversationId::parse(&text).unwrap()
+        ConversationId::parse(&text).expect("valid")
     }
 
     fn operation(&self, scope: &Scope, operation: Option<&Operation>) -> Option<Operation> {
@@ -206,7 +211,7 @@ impl FaultyTranscripts {
             Fault::Fractions => fractions(&mut value),
             _ => return message.clone(),
         }
-        StoredMessage::new(value).unwrap()
+        StoredMessage::new(value).expect("valid")
     }
 }
 
@@ -265,13 +270,21 @@ impl TranscriptStore for FaultyTranscripts {
             // Where calls are given up; in other cases it does as it should.
             Fault::LateReceipt if scope.as_str() == "g/t" => {
                 let id = &operation.expect("there is one in this case").id;
-                let known = self.late.lock().unwrap().get(id).copied();
+                let known = self
+                    .late
+                    .lock()
+                    .expect("no case panics with it")
+                    .get(id)
+                    .copied();
                 if let Some(known) = known {
                     return Ok(known);
                 }
                 let added = add(&messages, None).await?;
                 tokio::task::yield_now().await;
-                self.late.lock().unwrap().insert(id.clone(), added);
+                self.late
+                    .lock()
+                    .expect("no case panics with it")
+                    .insert(id.clone(), added);
                 Ok(added)
             }
             _ => add(&messages, operation).await,
@@ -293,7 +306,7 @@ impl TranscriptStore for FaultyTranscripts {
             self.inner.clear_messages(scope, id, operation).await
         };
         let add = async || {
-            let message = [StoredMessage::new(json!({"role": "gap"})).unwrap()];
+            let message = [StoredMessage::new(json!({"role": "gap"})).expect("valid")];
             self.inner
                 .add_messages(scope, inner_id, &message, None)
                 .await
