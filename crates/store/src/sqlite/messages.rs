@@ -142,11 +142,10 @@ pub(super) async fn messages(
     let mut part = PartOfRows::new(selection, bytes_max);
     let mut bounds: Option<(i64, i64)> = None;
     while let Some(row) = rows.try_next().await? {
-        bounds = Some((row.try_get("first")?, row.try_get("next")?));
-        if let Some(message) = row.try_get("message")?
-            && !part.take(message).map_err(Fault::Lasting)?
-        {
-            break;
+        match row.try_get("message")? {
+            Some(message) if part.take(message).map_err(Fault::Lasting)? => {}
+            Some(_) => break,
+            None => bounds = Some((row.try_get("first")?, row.try_get("next")?)),
         }
     }
     Ok(part.finish(bounds.ok_or_else(without_bounds)?))

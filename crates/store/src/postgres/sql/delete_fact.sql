@@ -13,8 +13,19 @@ with fact as (
     where $2::text is not null
 ), term as (
     delete from fact_terms
-    -- What has the number was all there when this statement began, so its terms are seen here.
-    using (select unnest(terms) as term from fact) as old
-    where fact_terms.scope = $1 and fact_terms.key = $3 and fact_terms.term = old.term
+    -- What has the number was all there when this statement began, so its terms are seen here. By
+    -- their places, and with an offset, or the planner might read all terms of the scope.
+    where ctid = any(
+        array(
+            select found.ctid
+            from (select unnest(terms) as term from fact) as old
+            cross join lateral (
+                select ctid
+                from fact_terms
+                where scope = $1 and term = old.term and key = $3
+                offset 0
+            ) as found
+        )
+    )
 )
 select true as existed from fact

@@ -1,13 +1,18 @@
 -- The facts that have one of some terms, or one that begins with one of some others.
 -- $1 scope, $2 terms, $3 beginnings, $4 for each of these the first term after all that begin so
 with found as (
-    select key
-    from fact_terms
-    where scope = $1 and term = any($2::text[])
+    -- The offsets keep the planner from reading all terms of the scope instead.
+    select same.key
+    from unnest($2::text[]) as wanted (term)
+    cross join lateral (
+        select key
+        from fact_terms
+        where scope = $1 and term = wanted.term
+        offset 0
+    ) as same
     union
     select begun.key
     from unnest($3::text[], $4::text[]) as wanted (first, after)
-    -- The offset keeps the planner from reading all terms of the scope for each beginning.
     cross join lateral (
         select key
         from fact_terms
@@ -17,7 +22,7 @@ with found as (
 )
 select fact.key, fact.value, fact.order_number, fact.age_seconds
 from found
--- And this one from reading all facts of the scope.
+-- This one keeps it from reading all facts of the scope.
 cross join lateral (
     select key, value, order_number,
         floor(greatest(extract(epoch from now() - remembered_at), 0))::bigint as age_seconds

@@ -4,9 +4,15 @@
 -- $1 scope, $2 terms, $3 beginnings, $4 for each of these the first term after all that begin so,
 -- $5 texts
 with found as (
-    select key
-    from fact_terms
-    where scope = $1 and term = any($2::text[])
+    -- The offsets keep the planner from reading all terms of the scope instead.
+    select same.key
+    from unnest($2::text[]) as wanted (term)
+    cross join lateral (
+        select key
+        from fact_terms
+        where scope = $1 and term = wanted.term
+        offset 0
+    ) as same
     union
     select begun.key
     from unnest($3::text[], $4::text[]) as wanted (first, after)

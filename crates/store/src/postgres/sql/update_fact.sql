@@ -21,9 +21,24 @@ with old as (
     where $2::text is not null
 ), gone as (
     delete from fact_terms
-    -- What has the number was all there when this statement began, so its terms are seen here.
-    using fact, (select term from old except select term from new) as dropped
-    where fact_terms.scope = $1 and fact_terms.key = $3 and fact_terms.term = dropped.term
+    -- What has the number was all there when this statement began, so its terms are seen here. By
+    -- their places, and with an offset, or the planner might read all terms of the scope.
+    where ctid = any(
+        array(
+            select found.ctid
+            from (
+                select old.term from fact cross join old
+                except
+                select new.term from new
+            ) as dropped
+            cross join lateral (
+                select ctid
+                from fact_terms
+                where scope = $1 and term = dropped.term and key = $3
+                offset 0
+            ) as found
+        )
+    )
 ), come as (
     insert into fact_terms (scope, term, key)
     select $1, added.term, $3

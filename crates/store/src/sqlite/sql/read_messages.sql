@@ -1,9 +1,9 @@
--- The messages of a selection, and the bounds of the conversation. At least one row; the last column
--- is null where there is no message.
+-- The messages of a selection, and before them the bounds of the conversation.
 -- $1 scope, $2 conversation, $3 first position, $4 position after the last one, $5 most messages,
 -- the newest ones
 -- Differs because the database is in this process: whoever reads the rows stops where they are
--- enough. `min` and `max` of several values are what `least` and `greatest` are elsewhere.
+-- enough. So they must come as they are found, and the bounds as a row of their own. `min` and `max`
+-- of several values are what `least` and `greatest` are elsewhere.
 with bounds as (
     select coalesce(kept.first, 0) as first, coalesce(kept.next, 0) as next
     from (select 1) as always
@@ -16,9 +16,11 @@ with bounds as (
     select first, next, min(upto, max(first, $3, next - $5)) as start, upto
     from clamped
 )
-select selected.first, selected.next, message.message
+select null as position, first, next, null as message
 from selected
-left join messages as message
-    on message.scope = $1 and message.conversation = $2
-        and message.position >= selected.start and message.position < selected.upto
-order by message.position
+union all
+select position, null, null, message
+from messages
+where scope = $1 and conversation = $2
+    and position >= (select start from selected) and position < (select upto from selected)
+order by position
