@@ -66,20 +66,27 @@ fn assert_passed_over<T: std::fmt::Debug, E: Into<MutationError>>(result: Result
     }
 }
 
-/// Pools without any of the settings that stores make for their own, and so small that an operation
-/// that took two connections would wait for itself.
+/// The suite over pools without any of the settings that stores make for their own, and so small that
+/// an operation that took two connections would wait for itself.
+async fn exercise_postgres(connections_max: u32) {
+    let databases = Mutex::new(Vec::new());
+    conformance::exercise(async || {
+        let database = Database::migrated().await;
+        let pool = postgres_pool(&database, connections_max, &[]);
+        databases.lock().expect("no panic").push(database);
+        PostgresStore::with_pool(pool)
+    })
+    .await;
+}
+
 #[tokio::test]
-async fn callers_pools_of_postgres_do_what_every_store_must() {
-    for connections_max in [1, 3] {
-        let databases = Mutex::new(Vec::new());
-        conformance::exercise(async || {
-            let database = Database::migrated().await;
-            let pool = postgres_pool(&database, connections_max, &[]);
-            databases.lock().expect("no panic").push(database);
-            PostgresStore::with_pool(pool)
-        })
-        .await;
-    }
+async fn a_callers_pool_of_postgres_with_one_connection_does_what_every_store_must() {
+    exercise_postgres(1).await;
+}
+
+#[tokio::test]
+async fn a_callers_pool_of_postgres_with_a_few_connections_does_what_every_store_must() {
+    exercise_postgres(3).await;
 }
 
 #[tokio::test]

@@ -9,10 +9,10 @@ use std::{
 };
 
 use futures::future::join_all;
-use notekeeper_domain::{Edit, Scope, SearchLimits, SearchQuery};
+use notekeeper_domain::{Edit, RecallQuery, Scope, SearchLimits, SearchQuery};
 use notekeeper_store::{
-    EditRequest, Expected, MutationError, NoteStore, NotebookBounds, PostgresOptions,
-    PostgresStore, SnapshotStore, StoreError, WriteRequest,
+    EditRequest, Expected, FactStore, MessageSelection, MutationError, NoteStore, NotebookBounds,
+    PostgresOptions, PostgresStore, SnapshotStore, StoreError, TranscriptStore, WriteRequest,
 };
 use sqlx::{
     AssertSqlSafe, Connection, Executor, PgConnection,
@@ -21,6 +21,8 @@ use sqlx::{
 
 use crate::{
     database::{Database, PATIENCE, append, database_url, name, operation, scope, text},
+    interleavings::{forget, remember},
+    messages::{conversation, message},
     proxy::Proxy,
 };
 
@@ -32,13 +34,18 @@ const LIMITS: SearchLimits = SearchLimits {
 };
 
 /// One operation of every kind, chosen by number. Mutations have an operation each.
-async fn any_operation(store: &PostgresStore, scope: &Scope, n: usize) -> Result<(), StoreError> {
+pub(crate) async fn any_operation(
+    store: &PostgresStore,
+    scope: &Scope,
+    n: usize,
+) -> Result<(), StoreError> {
     let own = operation(&format!("own {n}"), "f");
     let of_mutation = |error| match error {
         MutationError::Store(error) => error,
         error => panic!("{error}"),
     };
-    match n % 8 {
+    let (id, key) = (conversation("main"), format!("key {}", n % 32));
+    match n % KINDS {
         0 | 1 => append(store, scope, "a.md", &format!("line {n}"), &own)
             .await
             .map(drop)
@@ -64,13 +71,43 @@ async fn any_operation(store: &PostgresStore, scope: &Scope, n: usize) -> Result
             let query = SearchQuery::parse("line").expect("valid");
             store.search(scope, &query, &LIMITS).await.map(drop)
         }
-        _ => {
+        7 => {
             let digest = n.to_string();
             store.keep_snapshot(scope, &digest, "x").await?;
             store.snapshot(scope, &digest).await.map(drop)
         }
+        8 => {
+            let messages = [message(&n.to_string()), message("again")];
+            let added = store.add_messages(scope, &id, &messages, Some(&own)).await;
+            added.map(drop).map_err(of_mutation)
+        }
+        9 => {
+            let cleared = store.clear_messages(scope, &id, Some(&own)).await;
+            cleared.map(drop).map_err(of_mutation)
+        }
+        10 => {
+            let part = store.messages(scope, &id, MessageSelection::All, 1_000);
+            part.await.map(drop)
+        }
+        11 => store.conversations(scope, None, 10).await.map(drop),
+        12 => remember(store, scope, (&key, &format!("line {n}")), Some(&own))
+            .await
+            .map(drop)
+            .map_err(of_mutation),
+        13 => forget(store, scope, &key, Some(&own))
+            .await
+            .map(drop)
+            .map_err(of_mutation),
+        14 => {
+            let query = RecallQuery::parse("line");
+            store.recall(scope, &query, 10).await.map(drop)
+        }
+        _ => store.facts(scope, None, 10).await.map(drop),
     }
 }
+
+/// Kinds of operations that [`any_operation`] chooses from. Two of them append a line.
+pub(crate) const KINDS: usize = 16;
 
 /// What is said of a server that says nothing.
 const SILENCE: &str = "the server doesn't answer";
@@ -89,14 +126,14 @@ fn hasty(proxy: &Proxy, database: &Database, connections_max: u32) -> PostgresSt
     PostgresStore::connect_lazy(&options).expect("valid options")
 }
 
-async fn within_patience<T>(what: impl Future<Output = T>) -> T {
+pub(crate) async fn within_patience<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, what)
         .await
         .expect("it hangs")
 }
 
 /// Polls until `query` gives true; for conditions inside the server that nothing announces.
-async fn until(connection: &mut PgConnection, query: &'static str, parameter: &str) {
+pub(crate) async fn until(connection: &mut PgConnection, query: &'static str, parameter: &str) {
     let deadline = Instant::now() + PATIENCE;
     while !sqlx::query_scalar::<_, bool>(query)
         .bind(parameter)
@@ -111,7 +148,7 @@ async fn until(connection: &mut PgConnection, query: &'static str, parameter: &s
 
 const NO_CONNECTION_IS_LEFT: &str =
     "select not exists (select from pg_stat_activity where application_name = $1)";
-const ONE_WAITS_FOR_A_LOCK: &str = "select exists (select from pg_stat_activity \
+pub(crate) const ONE_WAITS_FOR_A_LOCK: &str = "select exists (select from pg_stat_activity \
      where application_name = $1 and wait_event_type = 'Lock')";
 const ONE_IS_IDLE_IN_A_TRANSACTION: &str = "select exists (select from pg_stat_activity \
      where application_name = $1 and state = 'idle in transaction')";
@@ -134,7 +171,7 @@ async fn a_small_pool_serves_many_operations_at_once() {
             done.expect("no panic").expect("every operation finishes");
         }
         let lines = text(&store, &scope, "a.md").await.expect("there");
-        assert_eq!(lines.lines().count(), 16);
+        assert_eq!(lines.lines().count(), 64 / KINDS * 2);
         store.close().await;
     }
 }
@@ -188,7 +225,7 @@ async fn connections_that_died_in_the_pool_are_stepped_over() {
     let lines = text(&store, &scope, "a.md").await.expect("there");
     assert_eq!(
         lines.lines().count(),
-        3 * 20,
+        3 * (80 / KINDS * 2),
         "each append took effect once"
     );
 }
@@ -732,8 +769,11 @@ async fn half_of_the_operations_can_be_cancelled_anywhere() {
                 .expect("finishes");
         }
     }
+    // When all connections are closed, what was sent on them has come to its end.
+    within_patience(store.close()).await;
+    let store = database.store();
     let text = text(&store, &scope, "a.md").await.expect("there");
-    for n in (0..200).filter(|n| n % 8 < 2) {
+    for n in (0..200).filter(|n| n % KINDS < 2) {
         let receipt = store
             .receipt(&scope, &operation(&format!("own {n}"), "f"))
             .await
@@ -871,7 +911,7 @@ async fn an_unmigrated_database_is_said_to_be_one_by_every_operation() {
         );
     };
     is_unmigrated(store.check().await, "check");
-    for n in 0..8 {
+    for n in 0..KINDS {
         is_unmigrated(
             any_operation(&store, &scope, n).await,
             &format!("operation {n}"),

@@ -11,3 +11,8 @@ pub(crate) fn conversation(id: &str) -> ConversationId {
 pub(crate) fn message(text: &str) -> StoredMessage {
     StoredMessage::new(json!({"role": "user", "content": text})).expect("a message")
 }
+
+/// What it says.
+pub(crate) fn said(message: &StoredMessage) -> &str {
+    message.object()["content"].as_str().expect("a text")
+}

@@ -8,13 +8,14 @@ use std::{
 
 use notekeeper_domain::{Edit, WriteMetadata};
 use notekeeper_store::{EditRequest, Expected, NoteStore, Store, StoreError, WriteRequest};
-use sqlx::{AssertSqlSafe, Executor as _, PgConnection, SqliteConnection};
+use sqlx::{AssertSqlSafe, Executor as _};
 use tracing::{Level, instrument::WithSubscriber as _};
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::{
     database::{CHARS_MAX, Database, append, name, operation, scope, text},
     database_file::DatabaseFile,
+    migrations::{older_database, older_file},
 };
 
 fn by(whom: &str) -> WriteMetadata {
@@ -229,35 +230,13 @@ async fn odd_values_in_sqlite_read_as_none_with_a_warning() {
     assert_eq!(read(&store, "a.md").await, None);
 }
 
-/// Takes the newest migration back, which no program does: the database is as an older one left it.
-async fn take_back_postgres(connection: &mut PgConnection) {
-    connection
-        .execute("alter table notes drop column write_metadata")
-        .await
-        .expect("drop column");
-    connection
-        .execute("delete from notekeeper_migrations where version >= 2")
-        .await
-        .expect("delete");
-}
-
-async fn take_back_sqlite(connection: &mut SqliteConnection) {
-    for statement in [
-        "alter table notes drop column write_metadata",
-        "delete from notekeeper_migrations where version >= 2",
-    ] {
-        connection.execute(statement).await.expect("take back");
-    }
-}
-
+/// A note as a program before the second migration left it.
 const OLD_NOTE: &str = "insert into notes (scope, name, content, chars, version) \
      values ('zoe/main', 'old.md', 'old text', 8, 3)";
 
 #[tokio::test]
 async fn notes_that_are_older_than_the_column_of_postgres_have_none() {
-    let database = Database::migrated().await;
-    let mut connection = database.connection().await;
-    take_back_postgres(&mut connection).await;
+    let (database, mut connection) = older_database(1).await;
     connection.execute(OLD_NOTE).await.expect("insert");
     let store = database.store();
     // A newer worker on an older database says what to do, at its start and in every call.
@@ -294,10 +273,7 @@ async fn notes_that_are_older_than_the_column_of_postgres_have_none() {
 
 #[tokio::test]
 async fn notes_that_are_older_than_the_column_of_sqlite_have_none() {
-    let file = DatabaseFile::new();
-    file.store().await.close().await;
-    let mut connection = file.connection().await;
-    take_back_sqlite(&mut connection).await;
+    let (file, mut connection) = older_file(1).await;
     connection.execute(OLD_NOTE).await.expect("insert");
     drop(connection);
     let store = file.store().await;

@@ -3,13 +3,19 @@
 use std::str::FromStr;
 
 use futures::future::join_all;
-use notekeeper_store::{PostgresStore, StoreError};
+use notekeeper_domain::{Fact, RecallQuery};
+use notekeeper_store::{MutationError, PostgresStore, Store, StoreError};
 use sqlx::{
-    AssertSqlSafe, Executor,
+    AssertSqlSafe, Connection as _, Executor, PgConnection, SqliteConnection,
+    migrate::Migrator,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
-use crate::database::{Database, append, operation, scope, text};
+use crate::{
+    database::{Database, append, operation, scope, text},
+    database_file::DatabaseFile,
+    messages::{conversation, message},
+};
 
 #[tokio::test]
 async fn migrating_applies_what_is_missing_and_reports_it() {
@@ -172,4 +178,110 @@ async fn a_database_that_holds_no_unicode_is_refused() {
         reason,
         "the database has encoding SQL_ASCII; create it with encoding UTF8"
     );
+}
+
+/// What a database of the second migration holds.
+const BEFORE_TRANSCRIPTS: &str = "\
+    insert into notes (scope, name, content, chars, version) values ('t/main', 'a.md', 'x', 1, 7); \
+    insert into receipts (scope, id, fingerprint, kind, name, status, version, existed) values \
+        ('t/main', 'written', 'f', 'edit', 'a.md', 'created', 7, false), \
+        ('t/main', 'deleted', 'f', 'delete', 'b.md', 'not_found', null, false)";
+
+/// Asserts that what it held is there, and that all else can be kept.
+async fn assert_goes_on(store: &impl Store) {
+    let scope = scope("t/main");
+    assert_eq!(text(store, &scope, "a.md").await.as_deref(), Some("x"));
+    for (id, existed) in [("written", false), ("deleted", false)] {
+        let receipt = store.receipt(&scope, &operation(id, "f")).await;
+        let receipt = receipt.expect("answers").expect("it is there");
+        assert!(receipt.replayed && receipt.existed == existed);
+    }
+    let transcripts = store.transcripts().expect("it keeps transcripts");
+    let (id, messages) = (conversation("main"), [message("x")]);
+    // An id that was used before the migration stays used.
+    let by = operation("written", "f");
+    let conflict = transcripts.add_messages(&scope, &id, &messages, Some(&by));
+    let conflict = conflict.await;
+    assert!(matches!(conflict, Err(MutationError::OperationConflict)));
+    let by = operation("new", "f");
+    let added = transcripts.add_messages(&scope, &id, &messages, Some(&by));
+    assert_eq!(added.await.expect("add").next, 1);
+    let fact = Fact::new("key", "value").expect("a fact");
+    let facts = store.facts().expect("it keeps facts");
+    let kept = facts.remember(&scope, &fact, None).await.expect("remember");
+    assert!(!kept.existed);
+    let query = RecallQuery::parse("value");
+    let found = facts.recall(&scope, &query, 10).await.expect("recall");
+    assert_eq!(found.len(), 1);
+    assert!(found[0].order > 0, "the numbers are those of the versions");
+}
+
+/// The first migrations of a kind of database, to be applied as programs do it.
+async fn first_migrations(kind: &str, count: usize) -> Migrator {
+    let all = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../migrations");
+    let files = std::fs::read_dir(all.join(kind)).expect("the migrations");
+    let mut files: Vec<_> = files.map(|file| file.expect("readable").path()).collect();
+    files.sort();
+    let place = tempfile::tempdir().expect("a directory");
+    for file in &files[..count] {
+        let name = file.file_name().expect("a name");
+        std::fs::copy(file, place.path().join(name)).expect("copy");
+    }
+    let mut migrator = Migrator::new(place.path()).await.expect("migrations");
+    migrator.dangerous_set_table_name("notekeeper_migrations");
+    migrator
+}
+
+/// A database with the first migrations alone.
+pub(crate) async fn older_database(migrations: usize) -> (Database, PgConnection) {
+    let database = Database::unmigrated();
+    let mut connection = database.connection().await;
+    let schema = format!("create schema \"{}\"", database.options.schema);
+    connection
+        .execute(AssertSqlSafe(schema))
+        .await
+        .expect("create schema");
+    let first = first_migrations("postgres", migrations).await;
+    first.run(&mut connection).await.expect("migrate");
+    (database, connection)
+}
+
+/// A file with the first migrations alone.
+pub(crate) async fn older_file(migrations: usize) -> (DatabaseFile, SqliteConnection) {
+    let file = DatabaseFile::new();
+    let mut connection = file.connection().await;
+    let first = first_migrations("sqlite", migrations).await;
+    first.run(&mut connection).await.expect("migrate");
+    (file, connection)
+}
+
+#[tokio::test]
+async fn a_database_without_transcripts_keeps_what_it_has() {
+    let (database, mut connection) = older_database(2).await;
+    connection.execute(BEFORE_TRANSCRIPTS).await.expect("fill");
+    let store = database.store();
+    let unmigrated = store.check().await;
+    assert!(
+        matches!(
+            unmigrated,
+            Err(StoreError::Unmigrated {
+                found: 2,
+                needed: 3..
+            })
+        ),
+        "{unmigrated:?}"
+    );
+    let report = store.migrate().await.expect("migrate");
+    assert_eq!(report.before, 2);
+    let applied = (3, "transcripts and facts".to_owned());
+    assert_eq!(report.applied.first(), Some(&applied));
+    assert_goes_on(&store).await;
+}
+
+#[tokio::test]
+async fn a_file_without_transcripts_keeps_what_it_has_and_is_migrated_where_it_is_opened() {
+    let (file, mut connection) = older_file(2).await;
+    connection.execute(BEFORE_TRANSCRIPTS).await.expect("fill");
+    connection.close().await.expect("close");
+    assert_goes_on(&file.store().await).await;
 }

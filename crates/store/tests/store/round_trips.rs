@@ -5,14 +5,16 @@
 //! goes back to the driver's pool, the driver asks once more whether it lives; it goes there now
 //! and then only.
 
-use notekeeper_domain::{Edit, Refusal, SearchLimits, SearchQuery};
+use notekeeper_domain::{Edit, FactKey, RecallQuery, Refusal, SearchLimits, SearchQuery};
 use notekeeper_store::{
-    EditRequest, Expected, MutationError, NoteStore, NotebookBounds, PostgresStore, ReceiptStatus,
-    SnapshotStore, WriteRequest,
+    EditRequest, Expected, FactStore, MessageSelection, MutationError, NoteStore, NotebookBounds,
+    PostgresStore, ReceiptStatus, SnapshotStore, TranscriptStore, WriteRequest,
 };
 
 use crate::{
     database::{Database, append, name, operation, scope, text},
+    interleavings::{forget, remember},
+    messages::{conversation, message},
     proxy::Proxy,
 };
 
@@ -535,4 +537,135 @@ async fn every_other_operation_takes_one_round_trip() {
         .await;
     assert!(found.expect("receipt").is_some());
     assert_eq!(statements, 1, "receipt");
+}
+
+#[tokio::test]
+async fn a_change_of_a_transcript_takes_two_round_trips_and_a_repetition_one() {
+    let counted = Counted::start().await;
+    let (scope, id, store) = (scope("t/main"), conversation("main"), &counted.store);
+    let messages = [message("x"), message("y")];
+    let add = async |by: &str| {
+        let by = operation(by, "f");
+        store.add_messages(&scope, &id, &messages, Some(&by)).await
+    };
+    let (added, statements) = counted.count(async |n| add(&n.to_string()).await).await;
+    assert_eq!((added.expect("add").first, statements), (2, 2));
+    let (added, statements) = counted.count(async |_| add("1").await).await;
+    assert!(added.expect("add").replayed);
+    assert_eq!(statements, 1, "the receipt answers");
+    let conflict = async |_| {
+        store
+            .clear_messages(&scope, &id, Some(&operation("1", "f")))
+            .await
+    };
+    let (conflict, statements) = counted.count(conflict).await;
+    assert!(matches!(conflict, Err(MutationError::OperationConflict)));
+    assert_eq!(statements, 1);
+    let plain = async |_| store.add_messages(&scope, &id, &messages, None).await;
+    let (added, statements) = counted.count(plain).await;
+    assert!(!added.expect("add").replayed);
+    assert_eq!(statements, 1, "there is no receipt to look for");
+    let clear = async |n: u32| {
+        let by = operation(&format!("clear {n}"), "f");
+        store.clear_messages(&scope, &id, Some(&by)).await
+    };
+    let (cleared, statements) = counted.count(clear).await;
+    assert!(!cleared.expect("clear").replayed);
+    assert_eq!(statements, 2);
+    let (cleared, statements) = counted.count(async |_| clear(1).await).await;
+    assert!(cleared.expect("clear").replayed);
+    assert_eq!(statements, 1);
+    let plain = async |_| store.clear_messages(&scope, &id, None).await;
+    assert_eq!(counted.count(plain).await.1, 1);
+}
+
+#[tokio::test]
+async fn a_change_of_a_fact_takes_two_round_trips_and_a_repetition_one() {
+    let counted = Counted::start().await;
+    let (scope, store) = (scope("t/main"), &counted.store);
+    let create = async |n: u32| {
+        let by = operation(&format!("create {n}"), "f");
+        remember(store, &scope, (&n.to_string(), "value"), Some(&by)).await
+    };
+    let (kept, statements) = counted.count(create).await;
+    assert_eq!((kept.expect("remember").existed, statements), (false, 2));
+    let (kept, statements) = counted.count(async |_| create(1).await).await;
+    assert!(kept.expect("remember").replayed);
+    assert_eq!(statements, 1);
+    let update = async |n: u32| {
+        let by = operation(&format!("update {n}"), "f");
+        remember(store, &scope, ("1", "other"), Some(&by)).await
+    };
+    let (kept, statements) = counted.count(update).await;
+    assert_eq!((kept.expect("remember").existed, statements), (true, 2));
+    for (what, existed) in [("there", true), ("absent", false)] {
+        let away = async |n: u32| {
+            let key = if existed {
+                n.to_string()
+            } else {
+                "absent".to_owned()
+            };
+            let by = operation(&format!("forget {what} {n}"), "f");
+            forget(store, &scope, &key, Some(&by)).await
+        };
+        let (forgotten, statements) = counted.count(away).await;
+        assert_eq!(
+            (forgotten.expect("forget").existed, statements),
+            (existed, 2)
+        );
+        let (forgotten, statements) = counted.count(async |_| away(2).await).await;
+        let forgotten = forgotten.expect("forget");
+        assert!(forgotten.replayed && forgotten.existed == existed);
+        assert_eq!(statements, 1);
+    }
+    let plain = async |_| forget(store, &scope, "absent", None).await;
+    assert_eq!(counted.count(plain).await.1, 1, "there is nothing to write");
+}
+
+#[tokio::test]
+async fn reading_a_transcript_or_facts_takes_one_round_trip_and_a_thin_recall_two() {
+    let counted = Counted::start().await;
+    let (scope, id, store) = (scope("t/main"), conversation("main"), &counted.store);
+    store
+        .add_messages(&scope, &id, &[message("x")], None)
+        .await
+        .expect("add");
+    remember(store, &scope, ("key", "some value"), None)
+        .await
+        .expect("remember");
+    let read = async |_| {
+        let part = store.messages(&scope, &id, MessageSelection::All, 1_000);
+        part.await.expect("read").messages.len()
+    };
+    assert_eq!(counted.count(read).await, (1, 1));
+    let list = async |_| {
+        let listed = store.conversations(&scope, None, 10).await;
+        listed.expect("list").conversations.len()
+    };
+    assert_eq!(counted.count(list).await, (1, 1));
+    let key = FactKey::parse("key").expect("a key");
+    let fact = async |_| store.fact(&scope, &key).await.expect("read").is_some();
+    assert_eq!(counted.count(fact).await, (true, 1));
+    let facts = async |_| {
+        store
+            .facts(&scope, None, 10)
+            .await
+            .expect("list")
+            .facts
+            .len()
+    };
+    assert_eq!(counted.count(facts).await, (1, 1));
+    for (query, limit, statements) in [
+        ("", 10, 1),
+        ("value", 1, 1),
+        ("value", 2, 2),
+        ("alue", 1, 2),
+    ] {
+        let query = RecallQuery::parse(query);
+        let recall = async |_| {
+            let found = store.recall(&scope, &query, limit).await;
+            found.expect("recall").len()
+        };
+        assert_eq!(counted.count(recall).await, (1, statements), "{query:?}");
+    }
 }

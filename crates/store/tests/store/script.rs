@@ -1,0 +1,129 @@
+//! Steps on transcripts and facts, and what they come to in words that are the same on every store.
+
+use notekeeper_domain::{ConversationId, Fact, FactKey, Operation, RecallQuery, Scope};
+use notekeeper_store::{
+    Expected, InMemoryStore, MessageSelection as Selection, Store, WriteRequest,
+};
+
+use crate::{
+    database::{name, operation},
+    messages::{conversation, message},
+};
+
+/// One operation. The last text of a change is its operation's id.
+#[derive(Debug, Clone)]
+pub(crate) enum Step {
+    Add(String, Vec<String>, Option<String>),
+    Clear(String, Option<String>),
+    Read(String, Selection, usize),
+    List(Option<String>, usize),
+    Remember(String, String, Option<String>),
+    Forget(String, Option<String>),
+    Recall(String, usize),
+    Fact(String),
+    Facts(Option<String>, usize),
+    /// A write of a note, which shares the ids.
+    Note(String),
+}
+
+/// What steps come to in the specification.
+pub(crate) async fn right(scope: &Scope, steps: &[Step]) -> Vec<String> {
+    let store = InMemoryStore::default();
+    let mut outcomes = Vec::new();
+    for step in steps {
+        outcomes.push(outcome(&store, scope, step).await);
+    }
+    outcomes
+}
+
+/// What a step comes to, in words, without times and numbers of facts.
+pub(crate) async fn outcome(store: &dyn Store, scope: &Scope, step: &Step) -> String {
+    let transcripts = store.transcripts().expect("it keeps transcripts");
+    let facts = store.facts().expect("it keeps facts");
+    let made = |id: &Option<String>, what: String| -> Option<Operation> {
+        id.as_ref().map(|id| operation(id, &what))
+    };
+    match step {
+        Step::Add(id, texts, by) => {
+            let messages: Vec<_> = texts.iter().map(|text| message(text)).collect();
+            let by = made(by, format!("add {id} {texts:?}"));
+            let id = conversation(id);
+            let added = transcripts.add_messages(scope, &id, &messages, by.as_ref());
+            format!("{:?}", added.await)
+        }
+        Step::Clear(id, by) => {
+            let by = made(by, format!("clear {id}"));
+            let id = conversation(id);
+            let cleared = transcripts.clear_messages(scope, &id, by.as_ref());
+            format!("{:?}", cleared.await)
+        }
+        Step::Read(id, selection, bytes_max) => {
+            let id = conversation(id);
+            let part = transcripts.messages(scope, &id, *selection, *bytes_max);
+            format!("{:?}", part.await)
+        }
+        Step::List(after, max) => {
+            let after: Option<ConversationId> = after.as_deref().map(conversation);
+            let listed = transcripts.conversations(scope, after.as_ref(), *max).await;
+            let mut listed = listed.expect("list");
+            for conversation in &mut listed.conversations {
+                conversation.updated_at = None;
+            }
+            format!("{listed:?}")
+        }
+        Step::Remember(key, value, by) => {
+            let fact = Fact::new(key, value.as_str()).expect("a fact");
+            let by = made(by, format!("remember {key} {value}"));
+            format!("{:?}", facts.remember(scope, &fact, by.as_ref()).await)
+        }
+        Step::Forget(key, by) => {
+            let by = made(by, format!("forget {key}"));
+            let key = FactKey::parse(key).expect("a key");
+            format!("{:?}", facts.forget(scope, &key, by.as_ref()).await)
+        }
+        Step::Recall(query, limit) => {
+            let query = RecallQuery::parse(query);
+            let mut found = facts.recall(scope, &query, *limit).await.expect("recall");
+            if query.is_empty() {
+                assert!(found.is_sorted_by(|a, b| a.order > b.order), "{found:?}");
+            }
+            for fact in &mut found {
+                (fact.order, fact.age_seconds) = (0, 0);
+            }
+            format!("{found:?}")
+        }
+        Step::Fact(key) => {
+            let fact = facts
+                .fact(scope, &FactKey::parse(key).expect("a key"))
+                .await;
+            let mut fact = fact.expect("read");
+            if let Some(fact) = &mut fact {
+                (fact.order, fact.age_seconds) = (0, 0);
+            }
+            format!("{fact:?}")
+        }
+        Step::Facts(after, max) => {
+            let after = after
+                .as_ref()
+                .map(|key| FactKey::parse(key).expect("a key"));
+            let mut listed = facts
+                .facts(scope, after.as_ref(), *max)
+                .await
+                .expect("list");
+            for fact in &mut listed.facts {
+                (fact.order, fact.age_seconds) = (0, 0);
+            }
+            format!("{listed:?}")
+        }
+        Step::Note(id) => {
+            let by = operation(id, "note");
+            let request = WriteRequest::new("x", &Expected::Any);
+            let name = name("a.md");
+            let made = store.write(scope, &name, &request, Some(&by));
+            format!(
+                "{:?}",
+                made.await.map(|receipt| (receipt.status, receipt.replayed))
+            )
+        }
+    }
+}
