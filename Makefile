@@ -7,7 +7,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo dev binary test test-scripts vectors record contract lint build build-tests bench-quick bench-soak \
-	bench-report bench-build clean-toolbox
+	bench-compare bench-report bench-build clean-toolbox
 
 CARGO ?= cargo
 PYTHON ?= python3
@@ -41,6 +41,8 @@ help:
 	@echo 'make build           the release binary'
 	@echo 'make bench-quick     measure for less than ten minutes; writes docs/performance.md'
 	@echo 'make bench-soak      a worker'"'"'s memory over many activities, another ten minutes'
+	@echo 'make bench-compare   transcripts, facts and recall beside a Python library'"'"'s, case by case; checks docs/comparison.md,'
+	@echo '                     COMPARE_ARGS=--write writes it'
 	@echo 'make bench-report    docs/performance.md anew, from the results that are there'
 	@echo 'make clean-toolbox   remove the fetched servers and kept logs (.toolbox)'
 
@@ -106,6 +108,11 @@ bench-quick: bench-build
 
 bench-soak: bench-build
 	@$(SERVICES) $(BUILT)/release/notekeeper-bench soak $(BENCH_ARGS)
+
+# Behaviours and not times, so the binary of the tests does. COMPARE_ARGS="--only Recall" runs some cases alone.
+bench-compare: binary
+	@$(SERVICES_AND_SDK) sh -c 'PYTHONPATH="$$NOTEKEEPER_PYTHONPATH" exec "$$NOTEKEEPER_PYTHON" -B bench/compare_memory.py \
+		--binary "$(BUILT)/debug/notekeeper" $(COMPARE_ARGS)'
 
 bench-report: bench-build
 	@$(BUILT)/release/notekeeper-bench report
