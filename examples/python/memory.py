@@ -88,9 +88,43 @@ class Listed(TypedDict):
     truncated: bool
 
 
+class Remembered(TypedDict):
+    """A fact that is kept, now or when its operation was first called."""
+
+    outcome: Literal["ok"]
+    key: str
+    status: Literal["created", "updated"]
+    replayed: bool
+
+
+class Forgotten(TypedDict):
+    """A fact that is not kept any more."""
+
+    outcome: Literal["ok"]
+    key: str
+    status: Literal["deleted", "not_found"]
+    replayed: bool
+
+
+class Added(TypedDict):
+    """Where messages went: positions count all messages that were ever added before."""
+
+    first: int
+    next: int
+    replayed: bool
+
+
+class Cleared(TypedDict):
+    """What was removed of a conversation."""
+
+    cleared: int
+    next: int
+    replayed: bool
+
+
 @dataclass(frozen=True)
 class Memory:
-    """The notes of one tenant's agent. Make it from the workflow's input, where no model can reach."""
+    """The notes and facts of one tenant's agent. Make it from the workflow's input, where no model can reach."""
 
     namespace: str
     agent_name: str = "main"
@@ -136,6 +170,25 @@ class Memory:
         """Lists the notes."""
         return await self._call("list_memory")
 
+    async def remember(self, key: str, value: str, *, operation: str | None = None) -> Remembered | Refused:
+        """Keeps a fact, in the place of the one that has its key. All conversations of the scope see it."""
+        return await self._call(
+            "remember", key=key, value=value, operation={"id": operation} if operation else None
+        )
+
+    async def recall(self, query: str = "", *, limit: int = 10) -> list[str]:
+        """The values of facts that match, best first; of the latest ones where the query is empty."""
+        answer = await self._call("recall", query=query, limit=limit)
+        return answer["values"]
+
+    async def forget(self, key: str, *, operation: str | None = None) -> Forgotten | Refused:
+        """Removes the fact of a key, if there is one."""
+        return await self._call("forget", key=key, operation={"id": operation} if operation else None)
+
+    def conversation(self, conversation: str = "main") -> Conversation:
+        """A transcript of the scope."""
+        return Conversation(self, conversation)
+
     async def _call(self, activity: str, **fields: Any) -> Any:
         scope = {"namespace": self.namespace, "agent_name": self.agent_name}
         return await workflow.execute_activity(
@@ -146,3 +199,36 @@ class Memory:
             start_to_close_timeout=timedelta(seconds=10),
             schedule_to_close_timeout=timedelta(minutes=5),
         )
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """The messages of one conversation: JSON objects with a `role`, in whatever form your model has them."""
+
+    memory: Memory
+    conversation: str = "main"
+
+    async def messages(self, limit: int | None = None) -> list[dict[str, Any]]:
+        """The messages in their order, or the most recent `limit` of them."""
+        messages: list[dict[str, Any]] = []
+        cursor = None
+        while True:
+            page = await self._call("get_messages", limit=limit, cursor=cursor)
+            messages += page["messages"]
+            # What one result can't carry comes with the next call.
+            cursor = page.get("cursor")
+            if cursor is None:
+                return messages
+
+    async def add(self, *messages: dict[str, Any], operation: str | None = None) -> Added:
+        """Adds messages at the end, side by side. Add a model's calls and their results together."""
+        return await self._call(
+            "add_messages", messages=list(messages), operation={"id": operation} if operation else None
+        )
+
+    async def clear(self, *, operation: str | None = None) -> Cleared:
+        """Removes all messages. A repetition with the same operation removes nothing that came later."""
+        return await self._call("clear_messages", operation={"id": operation} if operation else None)
+
+    async def _call(self, activity: str, **fields: Any) -> Any:
+        return await self.memory._call(activity, conversation=self.conversation, **fields)

@@ -21,6 +21,7 @@ mod operations;
 mod other_tools;
 mod payloads;
 mod placement;
+mod profile_tools;
 mod python;
 mod record;
 mod reset;

@@ -169,6 +169,81 @@ fn fields(scope: &Value) -> Vec<Case> {
     ]
 }
 
+/// Fields of the activities on messages and facts.
+fn messages_and_facts(scope: &Value) -> Vec<Case> {
+    let said = json!({"role": "user", "content": PLANTED});
+    let adding = |bad: Value, failure, part| {
+        let input = json!({"scope": scope, "messages": [said, bad, said]});
+        case("add_messages", input, failure, part)
+    };
+    let bad = |bad: Value, part| adding(bad, "InvalidArgument", part);
+    let nul = format!("{PLANTED}\u{0}");
+    let surrogate = format!(
+        "{{\"scope\": {scope}, \"messages\": [{said}, {{\"role\": \"user\", \"content\": \"{PLANTED}\\ud800\"}}]}}"
+    );
+    let range = json!({"scope": scope, "from": 1, "to": 0});
+    let preamble = json!({"scope": scope, "digest": PLANTED});
+    let argument = |activity, input, part| case(activity, input, "InvalidArgument", part);
+    vec![
+        bad(json!(PLANTED), "`messages[1]` must be"),
+        bad(json!({"content": PLANTED}), "`messages[1]` needs `role`"),
+        bad(
+            json!({"role": "user", "content": nul}),
+            "`messages[1].content` contains a NUL",
+        ),
+        bad(
+            json!({"role": "user", PLANTED: {PLANTED: nul}}),
+            "`messages[1]` contains a NUL",
+        ),
+        bad(
+            json!({"role": "assistant", "tool_calls": [{"arguments": {PLANTED: nul}}]}),
+            "`messages[1].tool_calls[0].arguments` contains a NUL",
+        ),
+        adding(
+            json!({"role": "user", "content": PLANTED.repeat(90_000)}),
+            "TooLarge",
+            "`messages[1]` has",
+        ),
+        Case {
+            activity: "add_messages",
+            payloads: vec![raw_payload("json/plain", surrogate.into_bytes())],
+            failure: "InvalidArgument",
+            part: "at `messages[1]`: not valid JSON",
+        },
+        argument(
+            "get_messages",
+            json!({"scope": scope, "cursor": PLANTED}),
+            "`cursor`",
+        ),
+        argument(
+            "clear_messages",
+            json!({"scope": scope, "conversation": nul}),
+            "`conversation`",
+        ),
+        argument("recall", json!({"scope": scope, "limit": 0}), "`limit`"),
+        argument(
+            "remember",
+            json!({"scope": scope, "key": PLANTED}),
+            "missing field `value`",
+        ),
+        argument(
+            "call_model",
+            json!({"messages": [], "conversation": range}),
+            "`conversation.from`",
+        ),
+        argument(
+            "call_model",
+            json!({"messages": [], "preamble": preamble}),
+            "`preamble.digest`",
+        ),
+        argument(
+            "summarize_messages",
+            json!({"messages": [], "max_tokens": 0}),
+            "`max_tokens`",
+        ),
+    ]
+}
+
 fn cases() -> Vec<Case> {
     let scope = json!({"namespace": PLANTED});
     let on_notes = [
@@ -176,8 +251,27 @@ fn cases() -> Vec<Case> {
         ("delete_memory", json!({"scope": scope, "file": PLANTED})),
         ("read_memory", json!({"scope": scope, "file": PLANTED})),
         ("search_memory", json!({"scope": scope, "query": PLANTED})),
+        (
+            "get_messages",
+            json!({"scope": scope, "conversation": PLANTED}),
+        ),
+        (
+            "add_messages",
+            json!({"scope": scope, "messages": [{"role": PLANTED}]}),
+        ),
+        (
+            "clear_messages",
+            json!({"scope": scope, "conversation": PLANTED}),
+        ),
+        (
+            "remember",
+            json!({"scope": scope, "key": PLANTED, "value": PLANTED}),
+        ),
+        ("recall", json!({"scope": scope, "query": PLANTED})),
+        ("forget", json!({"scope": scope, "key": PLANTED})),
     ];
     let mut cases = fields(&scope);
+    cases.extend(messages_and_facts(&scope));
     for (activity, good) in &on_notes {
         cases.extend(addresses(activity, good));
         cases.extend(shapes(activity, good));

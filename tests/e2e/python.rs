@@ -82,6 +82,11 @@ async fn notes_are_written_read_deleted_and_searched_from_python() {
 }
 
 #[tokio::test]
+async fn messages_and_facts_are_kept_and_found_from_python() {
+    pass(&["test_transcripts"], None).await;
+}
+
+#[tokio::test]
 async fn snapshots_are_loaded_and_models_asked_from_python() {
     pass(&["test_model_requests"], None).await;
 }
@@ -97,8 +102,16 @@ async fn activities_are_called_from_python_without_a_workflow() {
 }
 
 #[tokio::test]
-async fn a_write_from_python_that_temporal_repeats_takes_effect_once() {
-    pass(&["test_retries"], Some("write_memory.after_commit=fail:1")).await;
+async fn a_change_from_python_that_temporal_repeats_takes_effect_once() {
+    let changes = [
+        "write_memory",
+        "add_messages",
+        "clear_messages",
+        "remember",
+        "forget",
+    ];
+    let faults = changes.map(|change| format!("{change}.after_commit=fail:1"));
+    pass(&["test_retries"], Some(&faults.join(";"))).await;
 }
 
 #[tokio::test]
@@ -124,8 +137,8 @@ async fn the_python_example_prints_what_it_has_remembered() {
 #[test]
 fn python_in_the_documentation_is_cut_out_of_the_examples() {
     let read = |name: &str| std::fs::read_to_string(root().join(name)).expect(name);
-    let examples =
-        ["memory.py", "remember.py"].map(|name| read(&format!("examples/python/{name}")));
+    let examples = ["memory.py", "remember.py", "profile_tool.py"]
+        .map(|name| read(&format!("examples/python/{name}")));
     let calling = read("docs/calling.md");
     let blocks: Vec<_> = calling.split("```python\n").skip(1).collect();
     assert!(blocks.len() >= 2);

@@ -67,11 +67,21 @@ const MAY_NAME: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "notekeeper-example-profile-tool",
+        &[
+            "notekeeper-activities",
+            "notekeeper-contract",
+            "notekeeper-store",
+        ],
+    ),
+    (
         "notekeeper",
         &[
             "notekeeper-activities",
             "notekeeper-contract",
             "notekeeper-domain",
+            // Its tools are what tests of conversations call.
+            "notekeeper-example-profile-tool",
             "notekeeper-models",
             "notekeeper-store",
             "notekeeper-workflows",

@@ -18,6 +18,13 @@ ACTIVITIES = [
     "list_memory",
     "load_snapshot",
     "call_model",
+    "get_messages",
+    "add_messages",
+    "clear_messages",
+    "remember",
+    "recall",
+    "forget",
+    "summarize_messages",
 ]
 
 
@@ -65,7 +72,32 @@ class Failures(Calls):
             self.fails("call_model", "InvalidArgument", "`model`", {"messages": [], "model": PLANTED}),
             self.fails("call_model", "InvalidArgument", "digest", {"messages": [], "memories": [reference]}),
         ]
+        said = {"role": "user", "content": PLANTED}
+        messages = [
+            ([said, {**said, "content": f"{PLANTED}\0"}], "`messages[1].content` contains a NUL character"),
+            ([said, {**said, PLANTED: {PLANTED: "\0"}}], "`messages[1]` contains a NUL character"),
+            ([said, {**said, "content": f"{PLANTED}\ud800"}], "at `messages[1]`: not valid JSON: "),
+            ([said, PLANTED], "`messages[1]` must be a JSON object"),
+            ([{"content": PLANTED}], "`messages[0]` needs `role`"),
+            ([said] * 1_001, "`messages` has 1001 messages, 1000 are allowed"),
+            (said, "at `messages`: expected an array"),
+        ]
+        for bad, part in messages:
+            checks.append(self.fails("add_messages", "InvalidArgument", part, {"scope": self.scope, "messages": bad}))
+        large = [said, {**said, "content": "x" * 524_288}]
+        checks.append(self.fails("add_messages", "TooLarge", "`messages[1]` has", {"scope": self.scope, "messages": large}))
+        checks += [
+            self.fails("get_messages", "InvalidArgument", "`cursor`", {"scope": self.scope, "cursor": PLANTED}),
+            self.fails("get_messages", "InvalidArgument", "`conversation`", {"scope": self.scope, "conversation": ""}),
+            self.fails("clear_messages", "InvalidArgument", "`conversation`", {"scope": self.scope, "conversation": "a\0"}),
+            self.fails("recall", "InvalidArgument", "`limit` must be 1 to 1000", {"scope": self.scope, "limit": 0}),
+            self.fails("recall", "InvalidArgument", "`limit` must be 1 to 1000", {"scope": self.scope, "limit": 1_001}),
+            self.fails("remember", "InvalidArgument", "missing field `value`", {"scope": self.scope, "key": PLANTED}),
+            self.fails("remember", "InvalidArgument", "at `value`: not valid JSON", {"scope": self.scope, "key": PLANTED, "value": "\ud800"}),
+            self.fails("forget", "InvalidArgument", "missing field `key`", {"scope": self.scope}),
+        ]
         await asyncio.gather(*checks)
+        self.assertEqual((await self.answer("get_messages"))["messages"], [])
 
     async def test_of_arguments_that_are_not_one_json_object_say_so(self):
         write = {"scope": self.scope, "content": PLANTED}

@@ -59,3 +59,48 @@ class TheHandle(Calls):
         self.assertEqual(said["listed"], {"files": [listed], "truncated": False})
         self.assertEqual((said["refused"]["outcome"], said["refused"]["reason"]), ("refused", "not_found"))
         self.assertEqual(said["deleted"]["status"], "deleted")
+
+
+@workflow.defn
+class Transcript:
+    """Uses every method for messages and facts."""
+
+    @workflow.run
+    async def run(self, customer: Customer) -> dict[str, Any]:
+        memory = Memory(f"customers/{customer.name}", task_queue=customer.task_queue)
+        conversation = memory.conversation("ticket-7")
+        said = {"role": "user", "content": "x" * 400_000}
+        added = [await conversation.add(said, said, operation=f"add-{n}") for n in [0, 1, 1]]
+        remembered = [await memory.remember("tea", value) for value in ["black", "green"]]
+        return {
+            "added": added,
+            "all": [len(message["content"]) for message in await conversation.messages()],
+            "latest": len(await conversation.messages(limit=3)),
+            "other": await memory.conversation().messages(),
+            "cleared": [await conversation.clear(operation="clear") for _ in range(2)],
+            "left": await conversation.messages(),
+            "remembered": remembered,
+            "recalled": await memory.recall("tea"),
+            "forgotten": [await memory.forget("tea"), await memory.forget("tea")],
+            "nothing": await memory.recall(),
+            "refused": await memory.remember(" ", "blank"),
+        }
+
+
+class TheHandleOnMessagesAndFacts(Calls):
+    workflows = [Transcript]
+
+    async def test_does_what_its_methods_say(self):
+        said = await self.client.execute_workflow(
+            Transcript.run, Customer(self.unique), id=self.unique, task_queue=self.unique
+        )
+        places = [(added["first"], added["next"], added["replayed"]) for added in said["added"]]
+        self.assertEqual(places, [(0, 2, False), (2, 4, False), (2, 4, True)])
+        self.assertEqual(said["all"], [400_000] * 4)
+        self.assertEqual((said["latest"], said["other"], said["left"]), (3, [], []))
+        cleared = [(cleared["cleared"], cleared["replayed"]) for cleared in said["cleared"]]
+        self.assertEqual(cleared, [(4, False), (4, True)])
+        self.assertEqual([kept["status"] for kept in said["remembered"]], ["created", "updated"])
+        self.assertEqual((said["recalled"], said["nothing"]), (["green"], []))
+        self.assertEqual([gone["status"] for gone in said["forgotten"]], ["deleted", "not_found"])
+        self.assertEqual((said["refused"]["outcome"], said["refused"]["reason"]), ("refused", "invalid_key"))

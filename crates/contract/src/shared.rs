@@ -95,3 +95,26 @@ pub struct OperationRef {
     #[cfg_attr(any(test, feature = "schemars"), schemars(length(min = 1, max = 200)))]
     pub id: String,
 }
+
+impl OperationRef {
+    /// Identity of one of several changes that this operation makes: `{id}/{name}`.
+    ///
+    /// For a tool that changes more than one thing, or that is given an operation which it shares: each
+    /// change has a name, and so an identity that is the same for every attempt at it. Name changes by
+    /// what they are, not by counting or by clocks, and let what they write follow from the tool's
+    /// arguments alone: an attempt that would write something else under the same id is an
+    /// `OperationConflict`. Ids of tool calls have 64 characters, which leaves 135 for the name.
+    ///
+    /// ```
+    /// use notekeeper_contract::OperationRef;
+    ///
+    /// let call = OperationRef { id: "8f43a1".to_owned() };
+    /// assert_eq!(call.part("save").id, "8f43a1/save");
+    /// ```
+    #[must_use]
+    pub fn part(&self, name: &str) -> Self {
+        Self {
+            id: format!("{}/{name}", self.id),
+        }
+    }
+}
