@@ -117,6 +117,57 @@ async fn talkative_worker(
     Worker::start(bed, options).await
 }
 
+/// Messages and facts that hold secrets wherever they can, and calls on them that fail.
+async fn messages_and_facts(bed: &Bed) -> Vec<Box<Failure>> {
+    let [tenant, note, content, words, query] = SECRETS;
+    let fields = json!({
+        "scope": {"namespace": tenant}, "conversation": note,
+        "messages": [{"role": "user", "content": words, content: query}],
+        "key": note, "value": content, "query": query,
+    });
+    let with = |activity: &str, further: Value| {
+        let mut fields = fields.clone();
+        fields["operation"] = json!({"id": format!("op-{activity}")});
+        let further = further.as_object().expect("an object").clone();
+        fields.as_object_mut().expect("an object").extend(further);
+        fields
+    };
+    let activities = [
+        "add_messages",
+        "get_messages",
+        "remember",
+        "recall",
+        "forget",
+        "clear_messages",
+    ];
+    for activity in activities {
+        bed.call(activity, &with(activity, json!({})))
+            .await
+            .result();
+    }
+    let nul = json!({"role": "user", "content": "", content: "\0"});
+    let mut failures = Vec::new();
+    for (activity, further) in [
+        ("add_messages", json!({"messages": [words]})),
+        ("add_messages", json!({"messages": [nul]})),
+        (
+            "add_messages",
+            json!({"messages": [], "conversation": format!("{note}\0")}),
+        ),
+        ("add_messages", json!({"conversation": words})),
+        ("get_messages", json!({"cursor": content})),
+        ("get_messages", json!({"store": content})),
+        ("remember", json!({"value": words})),
+        ("recall", json!({"limit": 0})),
+        ("forget", json!({"key": words})),
+        ("clear_messages", json!({"conversation": words})),
+    ] {
+        let called = bed.call(activity, &with(activity, further)).await;
+        failures.push(called.outcome.expect_err(activity));
+    }
+    failures
+}
+
 /// Calls that fail in other ways than a conversation's: conflicts, workspaces, metadata, and a store
 /// that is away.
 async fn failing_calls(bed: &Bed, agent: &Agent, proxy: &Proxy) -> Vec<Box<Failure>> {
@@ -209,6 +260,7 @@ async fn content_names_namespaces_and_keys_stand_in_payloads_alone() {
     let refused = bed.start(input).await;
     failures.push(say(&refused, words).await.expect_err("a failure"));
     assert_eq!(model.requests().await.len(), 1);
+    failures.extend(messages_and_facts(&bed).await);
     failures.extend(failing_calls(&bed, &agent, &proxy).await);
 
     let mut told = Vec::new();
@@ -218,7 +270,7 @@ async fn content_names_namespaces_and_keys_stand_in_payloads_alone() {
         assert_eq!(payloads_beside_results(&history), Vec::<Value>::new());
         told.push(outside_payloads(&history));
     }
-    assert_eq!(failures.len(), 16, "{failures:#?}");
+    assert_eq!(failures.len(), 26, "{failures:#?}");
     for failure in &failures {
         told.push(String::from_utf8_lossy(&failure.encode_to_vec()).into_owned());
     }
@@ -241,7 +293,19 @@ async fn content_names_namespaces_and_keys_stand_in_payloads_alone() {
 async fn check_spans(collector: &Collector) {
     let spans = collector.spans().await;
     let names: BTreeSet<&str> = spans.iter().map(|span| span.name.as_str()).collect();
-    let operations = ["delete", "inject", "read", "search", "write"];
+    let operations = [
+        "add_messages",
+        "clear_messages",
+        "delete",
+        "forget",
+        "get_messages",
+        "inject",
+        "read",
+        "recall",
+        "remember",
+        "search",
+        "write",
+    ];
     let operations = operations.map(|operation| format!("memory.{operation}"));
     assert!(names.iter().eq(operations.iter()), "{names:?}");
     let errors: BTreeSet<String> = spans
