@@ -12,7 +12,13 @@ use crate::{
 const ALL: usize = 1_000_000;
 
 fn script() -> Vec<Step> {
-    let mut steps = vec![
+    let mut steps = transcript_steps();
+    steps.extend(fact_steps());
+    steps
+}
+
+fn transcript_steps() -> Vec<Step> {
+    vec![
         read("main", Selection::All, ALL),
         clear("main", Some("clear nothing")),
         list(None, 10),
@@ -51,8 +57,12 @@ fn script() -> Vec<Step> {
         read("main", Selection::All, ALL),
         add("main", &["g"], None),
         read("main", Selection::Newest(5), ALL),
-    ];
-    steps.extend([
+    ]
+}
+
+/// Whatever the transcripts hold by then.
+fn fact_steps() -> Vec<Step> {
+    vec![
         fact("k"),
         forget("k", None),
         forget("k", Some("5")),
@@ -83,8 +93,7 @@ fn script() -> Vec<Step> {
         facts(None, 10),
         note("9"),
         remember("k", "other", Some("9")),
-    ]);
-    steps
+    ]
 }
 
 fn owned(text: Option<&str>) -> Option<String> {

@@ -38,21 +38,41 @@ pub(crate) async fn right(scope: &Scope, steps: &[Step]) -> Vec<String> {
 
 /// What a step comes to, in words, without times and numbers of facts.
 pub(crate) async fn outcome(store: &dyn Store, scope: &Scope, step: &Step) -> String {
-    let transcripts = store.transcripts().expect("it keeps transcripts");
-    let facts = store.facts().expect("it keeps facts");
-    let made = |id: &Option<String>, what: String| -> Option<Operation> {
-        id.as_ref().map(|id| operation(id, &what))
-    };
     match step {
+        Step::Note(id) => {
+            let by = operation(id, "note");
+            let request = WriteRequest::new("x", &Expected::Any);
+            let name = name("a.md");
+            let made = store.write(scope, &name, &request, Some(&by));
+            format!(
+                "{:?}",
+                made.await.map(|receipt| (receipt.status, receipt.replayed))
+            )
+        }
+        step => match of_transcript(store, scope, step).await {
+            Some(outcome) => outcome,
+            None => of_facts(store, scope, step).await.expect("a step of facts"),
+        },
+    }
+}
+
+fn made(id: Option<&String>, what: &str) -> Option<Operation> {
+    id.map(|id| operation(id, what))
+}
+
+/// `None` where the step is none of transcripts.
+async fn of_transcript(store: &dyn Store, scope: &Scope, step: &Step) -> Option<String> {
+    let transcripts = store.transcripts().expect("it keeps transcripts");
+    Some(match step {
         Step::Add(id, texts, by) => {
             let messages: Vec<_> = texts.iter().map(|text| message(text)).collect();
-            let by = made(by, format!("add {id} {texts:?}"));
+            let by = made(by.as_ref(), &format!("add {id} {texts:?}"));
             let id = conversation(id);
             let added = transcripts.add_messages(scope, &id, &messages, by.as_ref());
             format!("{:?}", added.await)
         }
         Step::Clear(id, by) => {
-            let by = made(by, format!("clear {id}"));
+            let by = made(by.as_ref(), &format!("clear {id}"));
             let id = conversation(id);
             let cleared = transcripts.clear_messages(scope, &id, by.as_ref());
             format!("{:?}", cleared.await)
@@ -71,13 +91,21 @@ pub(crate) async fn outcome(store: &dyn Store, scope: &Scope, step: &Step) -> St
             }
             format!("{listed:?}")
         }
+        _ => return None,
+    })
+}
+
+/// `None` where the step is none of facts.
+async fn of_facts(store: &dyn Store, scope: &Scope, step: &Step) -> Option<String> {
+    let facts = store.facts().expect("it keeps facts");
+    Some(match step {
         Step::Remember(key, value, by) => {
             let fact = Fact::new(key, value.as_str()).expect("a fact");
-            let by = made(by, format!("remember {key} {value}"));
+            let by = made(by.as_ref(), &format!("remember {key} {value}"));
             format!("{:?}", facts.remember(scope, &fact, by.as_ref()).await)
         }
         Step::Forget(key, by) => {
-            let by = made(by, format!("forget {key}"));
+            let by = made(by.as_ref(), &format!("forget {key}"));
             let key = FactKey::parse(key).expect("a key");
             format!("{:?}", facts.forget(scope, &key, by.as_ref()).await)
         }
@@ -115,15 +143,6 @@ pub(crate) async fn outcome(store: &dyn Store, scope: &Scope, step: &Step) -> St
             }
             format!("{listed:?}")
         }
-        Step::Note(id) => {
-            let by = operation(id, "note");
-            let request = WriteRequest::new("x", &Expected::Any);
-            let name = name("a.md");
-            let made = store.write(scope, &name, &request, Some(&by));
-            format!(
-                "{:?}",
-                made.await.map(|receipt| (receipt.status, receipt.replayed))
-            )
-        }
-    }
+        _ => return None,
+    })
 }

@@ -83,7 +83,7 @@ async fn a_connection_that_is_lost_around_a_commit_costs_nothing_and_doubles_not
     let store = proxy.store(&database, 2);
     for (name, replayed) in [("after", true), ("before", false)] {
         let scope = scope(&format!("{name}/main"));
-        for number in 0..CHANGES {
+        for (number, right) in AFTER.into_iter().enumerate() {
             // The statement that writes is the second; the first looks for the receipt.
             match replayed {
                 true => proxy.cut_after(2),
@@ -92,11 +92,7 @@ async fn a_connection_that_is_lost_around_a_commit_costs_nothing_and_doubles_not
             let by = operation(&format!("change {number}"), "f");
             let done = within_patience(change(&store, &scope, number, Some(&by))).await;
             assert_eq!(done.expect("done"), replayed, "{name} {number}");
-            assert_eq!(
-                state(&direct, &scope).await,
-                AFTER[number],
-                "{name} {number}"
-            );
+            assert_eq!(state(&direct, &scope).await, right, "{name} {number}");
         }
     }
     assert_terms_belong(&mut database.connection().await).await;
