@@ -274,6 +274,7 @@ async fn a_closed_conversation_answers_what_it_took_takes_nothing_more_and_ends(
     assert_eq!(reply(two).await.expect("a reply").text, "second");
     let output = ended(&agent).await;
     let expected = AgentOutput {
+        unstored: 0,
         turns: 2,
         messages: 6,
     };

@@ -99,7 +99,12 @@ async fn the_same_update_id_is_answered_once_also_by_the_next_run() {
 async fn constant_call_ids_are_operations_of_their_own_in_every_turn_and_every_run() {
     let bed = Bed::new().await;
     let _worker = Worker::serving(&bed, &turns()).await;
-    let agent = bed.start(short_runs(&bed)).await;
+    let input = AgentInput {
+        // Two turns of calls fit into each.
+        continue_as_new_events: Some(200),
+        ..bed.input("acme")
+    };
+    let agent = bed.start(input).await;
 
     say(&agent, "alpha").await.expect("a reply");
     say(&agent, "beta").await.expect("a reply");

@@ -17,12 +17,14 @@ fn turns() -> Value {
     json!([{"prompt": "show", "responses": [{"text": "I see <{{memory}}>"}]}])
 }
 
-/// A worker that reaches the database by way of a proxy.
+/// A worker that reaches the database by way of a proxy, and transcripts by no such way: a message that
+/// can't be stored isn't answered, whatever becomes of its block.
 async fn behind_a_proxy(bed: &Bed) -> (Worker, Proxy) {
     let proxy = Proxy::start(Proxy::target(&bed.database_url)).await;
     let options = WorkerOptions {
         script: Some(bed.script(&turns())),
         database_url: Some(proxy.url(&bed.database_url)),
+        environment: vec![("NOTEKEEPER_CONFIG", bed.config(&bed.steady_store()))],
         ..WorkerOptions::default()
     };
     (Worker::start(bed, options).await, proxy)
@@ -35,6 +37,7 @@ async fn where_injection_errors_are_ignored_the_turn_goes_on_without_the_block_a
     bed.put("acme/main", "MEMORY.md", "- likes tea\n").await;
     for way in Way::ALL {
         let mut input = bed.input_by(way, "acme");
+        input.conversation.store = Some("steady".to_owned());
         input.memories[0].injection_errors = InjectionErrors::Ignore;
         input.memories[0].activities.snapshot_give_up_ms = 1_000;
         let agent = bed.start(input).await;
@@ -110,6 +113,7 @@ async fn memories_on_one_store_share_a_load_and_each_settles_its_failure_by_its_
     let (_worker, proxy) = behind_a_proxy(&bed).await;
     for way in Way::ALL {
         let mut input = bed.input_by(way, "acme");
+        input.conversation.store = Some("steady".to_owned());
         input.memories[0].activities.snapshot_give_up_ms = 1_000;
         input.memories[0].activities.schedule_to_close_ms = 1_000;
         let org = MemorySettings {

@@ -30,6 +30,7 @@ mod sizes;
 mod snapshots;
 mod standalone;
 mod startup;
+mod stored_transcript;
 mod supervised;
 mod telemetry;
 mod tools;

@@ -173,6 +173,7 @@ fn input(given: &Value, shape: &mut Shape) -> AgentInput {
                 .iter()
                 .map(|message| shape.earlier(message))
                 .collect(),
+            conversation: None,
             turns: 1,
             skipped_snapshots: 0,
             answered: Vec::new(),

@@ -94,8 +94,9 @@ async fn talkative_worker(
 ) -> Worker {
     let [model_key, hash_key, collector_key] = KEYS;
     let models = format!(
-        "[models.live]\nkind = 'openai'\nmodel = 'm'\nbase_url = '{}'\n{}",
+        "[models.live]\nkind = 'openai'\nmodel = 'm'\nbase_url = '{}'\n{}{}",
         model.url(),
+        bed.steady_store(),
         further_config(bed)
     );
     let options = WorkerOptions {
@@ -239,6 +240,7 @@ async fn content_names_namespaces_and_keys_stand_in_payloads_alone() {
     let by = [(words.to_owned(), content.to_owned())];
     input.memories[0].write_metadata = Some(MetadataSource::Fixed(by.into()));
     input.memories[0].activities.snapshot_give_up_ms = 500;
+    input.conversation.store = Some("steady".to_owned());
     let agent = bed.start(input.clone()).await;
 
     say(&agent, words).await.expect("a reply");

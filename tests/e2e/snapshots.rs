@@ -41,9 +41,15 @@ async fn a_snapshot_is_loaded_before_every_model_request_also_inside_a_tool_loop
     let history = history(&agent).await;
     let activities = activities(&history);
     let names: Vec<_> = activities.iter().map(|a| a.name.as_str()).collect();
-    let round = ["load_snapshot", "call_model", "write_memory"];
-    let start = ["describe_memory"];
-    assert_eq!(names, [&start[..], &round, &round, &round[..2]].concat());
+    let round = [
+        "load_snapshot",
+        "call_model",
+        "write_memory",
+        "add_messages",
+    ];
+    let start = ["describe_memory", "get_messages"];
+    let end = ["load_snapshot", "call_model", "add_messages"];
+    assert_eq!(names, [&start[..], &round, &round, &end].concat());
     let prefix = format!("nk.{}.", state(&agent).await.scope_hash);
     for (activity, number) in activities.iter().zip(1..) {
         assert_eq!(activity.id, format!("{prefix}{number}"));
@@ -302,7 +308,7 @@ async fn every_activity_has_an_end_that_the_settings_can_move() {
         let agent = bed.start(input).await;
         say(&agent, "go").await.expect("a reply");
         let activities = activities(&history(&agent).await);
-        let ends = activities.into_iter().skip(1).take(3);
+        let ends = activities.into_iter().skip(2).take(3);
         ends.map(|a| (a.name, a.close_ms)).collect::<Vec<_>>()
     };
     let named = |load, model, tool| {

@@ -91,7 +91,11 @@ fn expected(block: &Value) -> BTreeMap<String, Vec<Value>> {
     let empty = json!({"memory.main_chars": 0, "memory.files": 0, "memory.injected_chars": 0});
     let full = json!({"memory.main_chars": 12, "memory.files": 0, "memory.injected_chars": block});
     let write = |chars: i64| ok(json!({"memory.chars": chars, "memory.replayed": false}));
+    let add = |messages: i64| ok(json!({"memory.messages": messages, "memory.replayed": false}));
+    let get = ok(json!({"memory.messages": 0, "memory.truncated": false}));
     [
+        ("memory.get_messages", vec![get]),
+        ("memory.add_messages", vec![add(8), add(1)]),
         ("memory.inject", vec![inject(empty), inject(full)]),
         ("memory.write", vec![write(12), write(5)]),
         (

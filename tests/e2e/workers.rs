@@ -42,9 +42,9 @@ async fn a_conversation_goes_on_with_a_worker_that_has_never_seen_it() {
         .iter()
         .map(process)
         .collect();
-    // It described the memory at the start of the run as well.
-    assert_eq!(workers.iter().filter(|w| **w == first.id()).count(), 6);
-    assert_eq!(workers.iter().filter(|w| **w == second.id()).count(), 5);
+    // It asked how the memory is kept, and where the transcript ends, at the start of the run.
+    assert_eq!(workers.iter().filter(|w| **w == first.id()).count(), 9);
+    assert_eq!(workers.iter().filter(|w| **w == second.id()).count(), 7);
     let receipts = bed.receipts("acme/main").await;
     assert_eq!(receipts.len(), 2, "{receipts:?}");
     bed.finish().await;

@@ -7,8 +7,11 @@ use std::{
 
 use notekeeper::data_converter;
 use notekeeper_contract::ChatMessage;
-use notekeeper_domain::{NoteName, Scope};
-use notekeeper_store::{Expected, NoteStore as _, PostgresOptions, PostgresStore, WriteRequest};
+use notekeeper_domain::{ConversationId, NoteName, Scope, StoredMessage};
+use notekeeper_store::{
+    Expected, MessageSelection, NoteStore as _, PostgresOptions, PostgresStore,
+    TranscriptStore as _, WriteRequest,
+};
 use notekeeper_workflows::{
     ActivityQueue, AgentInput, AgentOutput, AgentState, AgentWorkflow, Reply, SendMessage,
 };
@@ -158,6 +161,41 @@ impl Bed {
             .await
             .expect("read");
         note.map(|note| note.content)
+    }
+
+    /// The messages of a conversation, as the store has them. `scope` is its path form.
+    pub(crate) async fn messages(&self, scope: &str, conversation: &str) -> Vec<Value> {
+        let scope = Scope::parse(scope).expect("scope");
+        let id = ConversationId::parse(conversation).expect("id");
+        let all = MessageSelection::All;
+        let part = self.store.messages(&scope, &id, all, usize::MAX).await;
+        let part = part.expect("read the messages");
+        part.messages
+            .into_iter()
+            .map(StoredMessage::into_value)
+            .collect()
+    }
+
+    /// The ids of a scope's conversations.
+    pub(crate) async fn conversations(&self, scope: &str) -> Vec<String> {
+        let scope = Scope::parse(scope).expect("scope");
+        let listed = self.store.conversations(&scope, None, 100).await;
+        let listed = listed.expect("list the conversations").conversations;
+        listed.iter().map(|it| it.id.as_str().to_owned()).collect()
+    }
+
+    /// A store of a worker's configuration, named `steady`: the bed's database, by no way but its own.
+    pub(crate) fn steady_store(&self) -> String {
+        format!(
+            "[stores.steady]\nkind = 'postgres'\nurl = '{}'\nschema = '{}'\n",
+            self.database_url, self.schema
+        )
+    }
+
+    /// The messages of an agent's conversation that has the id of its workflow.
+    pub(crate) async fn messages_of(&self, agent: &Agent, namespace: &str) -> Vec<Value> {
+        let scope = format!("{namespace}/main");
+        self.messages(&scope, &agent.info().workflow_id).await
     }
 
     /// Puts a note into the store, as a person outside would.

@@ -33,10 +33,10 @@ impl Bed {
             .expect("connect to the database")
     }
 
-    /// The receipts of a scope (its path form), oldest first.
+    /// The receipts of a scope's notes and facts (its path form), oldest first.
     pub(crate) async fn receipts(&self, scope: &str) -> Vec<Receipt> {
         sqlx::query_as(
-            "select id, kind, name, status from receipts where scope = $1 order by created_at, version",
+            "select id, kind, name, status from receipts where scope = $1 and kind not like '%_messages' order by created_at, version",
         )
         .bind(scope)
         .fetch_all(&mut self.database().await)

@@ -6,11 +6,16 @@
 mod agent_workflow;
 mod answered;
 mod failure;
+mod history;
 mod input;
+mod keeping;
 mod macros;
+mod request;
 mod run;
+mod said;
 mod setup;
 mod state;
+mod stored;
 mod tools;
 mod transcript;
 mod turn;
@@ -19,10 +24,12 @@ mod update_ids;
 pub use agent_workflow::AgentWorkflow;
 pub use failure::AgentFailure;
 pub use input::{
-    AgentInput, AgentOutput, ApplicationTool, FILE_READER, MemorySkip, Reply, Resumed, SendMessage,
+    AgentInput, AgentOutput, ApplicationTool, ConversationPlace, FILE_READER, MemorySkip, Reply,
+    Resumed, SendMessage,
 };
 pub use run::{admit, continue_with, is_continuing, run, send_message};
 pub use setup::{INPUT_BYTES_MAX, Resolver};
-pub use state::{Agent, AgentHost, AgentState};
+pub use state::{Agent, AgentHost, AgentState, ConversationState};
+pub use stored::{Exchange, ResumedConversation, Summary};
 pub use transcript::TRANSCRIPT_BYTES_MAX;
 pub use update_ids::agent_interceptor;

@@ -1,8 +1,9 @@
 //! Notekeeper in workflow code.
 //!
 //! A [`Session`] belongs to one workflow run. It opens [`Memory`] handles, each on one scope of
-//! one store; the handles load snapshots and run the model's memory tools as activities. All of
-//! it is deterministic: nothing here reads a clock, a store or the network, and a replay
+//! one store; the handles load snapshots and run the model's memory tools as activities. It opens
+//! [`Conversation`] handles, each on one transcript and the facts of its scope. All of it is
+//! deterministic: nothing here reads a clock, a store or the network, and a replay
 //! schedules the same activities under the same ids.
 //!
 //! [`AgentWorkflow`] is a whole conversation on top of it, ready to register on a worker.
@@ -10,6 +11,7 @@
 mod activity_call;
 mod activity_error;
 mod agent;
+mod conversation;
 mod memory;
 mod namespace;
 mod session;
@@ -17,6 +19,7 @@ mod settings;
 mod spec;
 mod stated_twice;
 mod step;
+mod tool_call;
 
 pub use notekeeper_contract as contract;
 pub use notekeeper_domain as domain;
@@ -24,10 +27,12 @@ pub use notekeeper_domain as domain;
 pub use activity_error::CallFailure;
 pub use agent::{
     Agent, AgentFailure, AgentHost, AgentInput, AgentOutput, AgentState, AgentWorkflow,
-    ApplicationTool, FILE_READER, INPUT_BYTES_MAX, MemorySkip, Reply, Resolver, Resumed,
-    SendMessage, TRANSCRIPT_BYTES_MAX, agent_interceptor, is_continuing,
+    ApplicationTool, ConversationPlace, ConversationState, Exchange, FILE_READER, INPUT_BYTES_MAX,
+    MemorySkip, Reply, Resolver, Resumed, ResumedConversation, SendMessage, Summary,
+    TRANSCRIPT_BYTES_MAX, agent_interceptor, is_continuing,
 };
-pub use memory::{Memory, Snapshot, ToolResult};
+pub use conversation::{Conversation, ConversationSettings};
+pub use memory::{Memory, Snapshot};
 pub use namespace::IntoNamespace;
 pub use session::{OpenError, Session};
 pub use settings::{
@@ -35,6 +40,7 @@ pub use settings::{
 };
 pub use spec::InvalidSpec;
 pub use step::{Step, StepCall};
+pub use tool_call::ToolResult;
 
 /// What the expansion of [`agent_workflow!`] names.
 #[doc(hidden)]

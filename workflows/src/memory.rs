@@ -17,8 +17,6 @@ pub(crate) use description::describe;
 use files::Shown;
 pub use snapshot::Snapshot;
 pub(crate) use snapshot::load_snapshots;
-pub(crate) use tools::NO_SUCH_TOOL;
-pub use tools::ToolResult;
 
 use crate::{CallFailure, MemorySettings, Session, activity_call::CallOptions};
 

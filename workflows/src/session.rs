@@ -1,4 +1,4 @@
-//! Sessions: what all memories of one workflow run share.
+//! Sessions: what all memories and conversations of one workflow run share.
 
 use std::{
     cell::{Cell, RefCell},
@@ -15,16 +15,17 @@ use temporalio_workflow::{WorkflowContext, WorkflowTermination};
 
 use crate::{
     CallFailure, Memory, MemorySettings, Step,
+    conversation::OpenedConversation,
     memory::{WeakMemory, describe},
     namespace::IntoNamespace,
     settings::{DEFAULT_MEMORY_ID, check_name},
     stated_twice::difference,
 };
 
-/// What all [`Memory`] handles of one workflow run share: the counter behind activity ids, the
-/// steps, and the set of memories.
+/// What all [`Memory`] and [`Conversation`](crate::Conversation) handles of one workflow run share: the
+/// counter behind activity ids, the steps, and the set of memories and conversations.
 ///
-/// Open one at the start of a run and all memories with it, before the first call.
+/// Open one at the start of a run, and all memories and conversations with it, before the first call.
 #[derive(Clone, Default)]
 pub struct Session {
     shared: Rc<Shared>,
@@ -36,6 +37,7 @@ struct Shared {
     calls: Cell<u64>,
     steps: Cell<u64>,
     opened: RefCell<Vec<Opened>>,
+    conversations: RefCell<Vec<OpenedConversation>>,
 }
 
 /// A memory of the session.
@@ -45,18 +47,35 @@ struct Opened {
     handle: WeakMemory,
 }
 
-/// Why a memory can't be opened.
+/// Why a memory or a conversation can't be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
     /// Namespace and agent name make no scope.
-    #[error("memory can't be opened: {0}")]
+    #[error("memory or conversation can't be opened: {0}")]
     Scope(#[from] InvalidScope),
     /// The namespace resolver failed.
-    #[error("memory can't be opened: the namespace resolver failed: {0}")]
+    #[error("memory or conversation can't be opened: the namespace resolver failed: {0}")]
     Resolver(String),
     /// A setting is out of bounds.
     #[error("memory settings: {0}")]
     Settings(String),
+    /// A setting of a conversation is out of bounds.
+    #[error("conversation settings: {0}")]
+    Conversation(String),
+    /// The conversation was opened before with other settings.
+    #[error(
+        "a conversation is opened twice, and differs in `{setting}`; give both the same settings"
+    )]
+    SameConversation {
+        /// The first setting that differs, such as `prefix` or `activities.queue`.
+        setting: String,
+    },
+    /// Two conversations on different facts have the same tool names.
+    #[error("two conversations both have the tool `{tool}`; give each its own `prefix`")]
+    SameFactTools {
+        /// The first name that both have.
+        tool: String,
+    },
     /// Another memory of the session has this id and is not the same.
     #[error(
         "two memories have the id `{id}` and differ in `{setting}`; give one of them another `id`, \
@@ -99,6 +118,9 @@ impl OpenError {
         match self {
             Self::Scope(_) | Self::Resolver(_) => FailureType::InvalidScope,
             Self::Settings(_)
+            | Self::Conversation(_)
+            | Self::SameConversation { .. }
+            | Self::SameFactTools { .. }
             | Self::Disagreement { .. }
             | Self::SameScope { .. }
             | Self::SameTools { .. } => FailureType::InvalidArgument,
@@ -260,8 +282,9 @@ impl Session {
     }
 
     /// First 16 hexadecimal digits of SHA-256 over the sorted memories, each as store and scope, its
-    /// id where it isn't the default, and the workspace where the session has one: what a run
-    /// addresses. A continued run compares it with the run before.
+    /// id where it isn't the default, and the workspace where the session has one, and over the sorted
+    /// conversations, each as store, scope and id: what a run addresses. A continued run compares it
+    /// with the run before.
     pub fn scope_hash(&self) -> String {
         let opened = self.shared.opened.borrow();
         // The default id is left out, so that a run of one memory has the hash that it had before
@@ -277,15 +300,39 @@ impl Session {
                 },
             )
             .collect();
-        let memories: Vec<Value> = memories
-            .into_iter()
-            .map(|(store, scope, id)| match (id, self.workspace()) {
-                (None, None) => json!([store, scope]),
-                (Some(id), None) => json!([store, scope, id]),
-                (id, Some(workspace)) => json!([store, scope, id, workspace]),
-            })
+        let memories =
+            memories
+                .into_iter()
+                .map(|(store, scope, id)| match (id, self.workspace()) {
+                    (None, None) => json!([store, scope]),
+                    (Some(id), None) => json!([store, scope, id]),
+                    (id, Some(workspace)) => json!([store, scope, id, workspace]),
+                });
+        let conversations = self.shared.conversations.borrow();
+        let conversations: BTreeSet<(&str, &str, &str)> = conversations
+            .iter()
+            .map(|it| (it.store(), it.scope().as_str(), it.id()))
             .collect();
-        short_hash(&canonical_json(&json!(memories)))
+        // Objects, which no memory is.
+        let conversations = conversations.into_iter().map(|(store, scope, id)| {
+            json!({
+                "store": store,
+                "scope": scope,
+                "conversation": id,
+                "workspace": self.workspace(),
+            })
+        });
+        let addressed: Vec<Value> = memories.chain(conversations).collect();
+        short_hash(&canonical_json(&json!(addressed)))
+    }
+
+    pub(crate) fn conversations(&self) -> Vec<OpenedConversation> {
+        self.shared.conversations.borrow().clone()
+    }
+
+    /// From now on the conversation is among what the run addresses.
+    pub(crate) fn hold_conversation(&self, conversation: OpenedConversation) {
+        self.shared.conversations.borrow_mut().push(conversation);
     }
 
     /// The id of the next activity: `nk.{scope hash}.{n}`.

@@ -113,16 +113,7 @@ impl MemorySettings {
         if let Some((name, _)) = positive.iter().find(|(_, value)| *value == 0) {
             return Err(format!("`{name}` must be at least 1"));
         }
-        let prefix_fits = self.prefix.len() <= 40
-            && self
-                .prefix
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
-        if !prefix_fits {
-            return Err(
-                "`prefix` must be at most 40 ASCII letters, digits, `_` and `-`".to_owned(),
-            );
-        }
+        check_prefix(&self.prefix)?;
         if self.heading.contains('\0') {
             return Err("`heading` contains a NUL character (U+0000)".to_owned());
         }
@@ -195,6 +186,15 @@ pub(crate) fn check_name(name: &str, value: &str) -> Result<(), String> {
     ))
 }
 
+/// Says what is wrong with the prefix of tool names, if anything is.
+pub(crate) fn check_prefix(prefix: &str) -> Result<(), String> {
+    let fits = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    if prefix.len() <= 40 && prefix.bytes().all(fits) {
+        return Ok(());
+    }
+    Err("`prefix` must be at most 40 ASCII letters, digits, `_` and `-`".to_owned())
+}
+
 /// What a store failure during injection does.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -263,7 +263,7 @@ impl Default for ActivitySettings {
 }
 
 impl ActivitySettings {
-    fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), String> {
         let times = [
             ("activities.start_to_close_ms", self.start_to_close_ms),
             ("activities.schedule_to_close_ms", self.schedule_to_close_ms),

@@ -1,5 +1,6 @@
-//! Two statements of one memory.
+//! Two statements of one memory, or of one conversation.
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::MemorySettings;
@@ -7,13 +8,16 @@ use crate::MemorySettings;
 /// The first setting, by name, in which two statements of one memory differ, such as `max_tokens` or
 /// `activities.queue`. What the namespace is stands in their scopes.
 pub(crate) fn difference(one: &MemorySettings, other: &MemorySettings) -> Option<String> {
-    let [one, other] = [one, other].map(|settings| {
-        let settings = MemorySettings {
-            namespace: None,
-            ..settings.clone()
-        };
-        serde_json::to_value(settings).unwrap_or_default()
+    let [one, other] = [one, other].map(|settings| MemorySettings {
+        namespace: None,
+        ..settings.clone()
     });
+    difference_of(&one, &other)
+}
+
+/// The first field, by name, in which two values differ.
+pub(crate) fn difference_of<T: Serialize>(one: &T, other: &T) -> Option<String> {
+    let [one, other] = [one, other].map(|it| serde_json::to_value(it).unwrap_or_default());
     first_difference(&one, &other)
 }
 

@@ -30,6 +30,11 @@ impl Step {
         self.number
     }
 
+    /// The run id and the number, as texts.
+    pub(crate) fn parts(&self) -> [String; 2] {
+        [self.run_id.clone(), self.number.to_string()]
+    }
+
     /// Takes the tool calls of the response. A call whose id is empty, or was seen in this
     /// response, gets `{id}#{index}`, so that each keeps an operation of its own.
     pub fn calls(&self, calls: &[ChatToolCall]) -> Vec<StepCall> {

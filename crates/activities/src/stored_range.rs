@@ -48,9 +48,12 @@ impl ModelRequests {
     ) -> Result<StoredRange, Failure> {
         let place = self.place(range)?;
         let (messages, oldest) = place.messages().await?;
+        // The messages that a summary stands for are before the range. Where none is there any more, the
+        // conversation was cleared after the summary was made.
+        let stands_for_something = oldest < range.from;
         let summary = match &range.summary {
-            None => None,
-            Some(summary) => Some(place.summary(summary).await?),
+            Some(summary) if stands_for_something => Some(place.summary(summary).await?),
+            _ => None,
         };
         Ok(StoredRange {
             summary,

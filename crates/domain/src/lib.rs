@@ -69,8 +69,9 @@ pub use snapshot::{
 pub use stored_message::{InvalidMessage, StoredMessage};
 pub use text::{char_prefix, char_suffix, is_blank, is_space, trim_end_space, trim_space};
 pub use tools::{
-    DELETE_MEMORY, OfferedTools, READ_MEMORY, SEARCH_MEMORY, ToolDefinition, WRITE_MEMORY,
-    memory_tools, offered_memory_tools, read_result_text, tool_name,
+    DELETE_MEMORY, FORGET, OfferedTools, READ_MEMORY, RECALL, REMEMBER, SEARCH_MEMORY,
+    ToolDefinition, WRITE_MEMORY, fact_tools, memory_tools, offered_memory_tools, read_result_text,
+    tool_name,
 };
 pub use version::Version;
 pub use write_metadata::{InvalidMetadata, WriteMetadata};

@@ -13,6 +13,12 @@ pub const READ_MEMORY: &str = "read_memory";
 pub const DELETE_MEMORY: &str = "delete_memory";
 /// Name of the tool and activity that searches.
 pub const SEARCH_MEMORY: &str = "search_memory";
+/// Name of the tool and activity that keeps a fact.
+pub const REMEMBER: &str = "remember";
+/// Name of the tool and activity that searches facts.
+pub const RECALL: &str = "recall";
+/// Name of the tool and activity that removes a fact.
+pub const FORGET: &str = "forget";
 
 /// A tool as a model request offers it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -183,6 +189,74 @@ fn search_parameters() -> Value {
     })
 }
 
+/// The tools of facts, their names after `{prefix}_` where a prefix is set.
+pub fn fact_tools(prefix: &str) -> Vec<ToolDefinition> {
+    let name = |tool| tool_name(prefix, tool);
+    let recall = name(RECALL);
+    vec![
+        ToolDefinition {
+            name: name(REMEMBER),
+            description: "Keep a fact under a key, for this conversation and all later ones. A fact that \
+                          has the key already is replaced, so use a key that says what the fact is \
+                          about, such as `favourite_tea`, and one key for each fact."
+                .to_owned(),
+            parameters: remember_parameters(),
+        },
+        ToolDefinition {
+            name: recall.clone(),
+            description: "Search the keys and the values of the facts that are kept for words; the best \
+                          match comes first. With an empty query the facts that were kept last come."
+                .to_owned(),
+            parameters: recall_parameters(),
+        },
+        ToolDefinition {
+            name: name(FORGET),
+            description: format!(
+                "Remove the fact that is kept under a key. {recall} tells the keys. A key that no fact \
+                 has is no mistake."
+            ),
+            parameters: forget_parameters(),
+        },
+    ]
+}
+
+fn remember_parameters() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "key": {"type": "string", "description": "What the fact is found and replaced by."},
+            "value": {"type": "string", "description": "The fact."},
+        },
+        "required": ["key", "value"],
+        "additionalProperties": false,
+    })
+}
+
+fn recall_parameters() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "query": {
+                "type": "string",
+                "default": "",
+                "description": "Words to look for, taken literally, with spaces between them.",
+            },
+        },
+        "additionalProperties": false,
+    })
+}
+
+fn forget_parameters() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "key": {"type": "string", "description": "Key of the fact, exactly as it was kept."},
+        },
+        "required": ["key"],
+        "additionalProperties": false,
+    })
+}
+
 /// What the model reads of a note: its text as it is stored, and where it was cut, if it was.
 pub fn read_result_text(content: &str, truncated: bool) -> String {
     if !truncated {
@@ -305,6 +379,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn the_definitions_of_the_fact_tools_read_well() {
+        insta::assert_json_snapshot!(fact_tools(""));
+    }
+
+    #[test]
+    fn a_prefix_reaches_the_fact_tools_and_every_mention_of_them() {
+        let tools = fact_tools("org");
+        let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
+        assert_eq!(names, ["org_remember", "org_recall", "org_forget"]);
+        assert!(
+            find(&tools, "org_forget")
+                .description
+                .contains("org_recall tells")
+        );
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! What goes into the workflow and comes out of it, as JSON.
 
 use notekeeper_contract::ChatMessage;
+use notekeeper_domain::HistoryPolicy;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::MemorySettings;
+use super::ResumedConversation;
+use crate::{InjectionErrors, MemorySettings};
 
 /// Input of an agent workflow.
 ///
@@ -25,6 +27,21 @@ pub struct AgentInput {
     pub attributes: Value,
     /// The memories; one with all defaults where none are given.
     pub memories: Vec<MemorySettings>,
+    /// Which conversation it is, and where its transcript is kept.
+    #[serde(skip_serializing_if = "ConversationPlace::is_default")]
+    pub conversation: ConversationPlace,
+    /// What of the transcript is sent to the model, by policies that are applied in their order; all of it
+    /// where there are none. They need a store that keeps transcripts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<HistoryPolicy>,
+    /// What a summary does that can't be made, because the model is away or refuses: with `raise` the
+    /// message fails, with `ignore` it is answered without a new summary.
+    #[serde(skip_serializing_if = "is_raise")]
+    pub summary_errors: InjectionErrors,
+    /// Whether the model has the tools `remember`, `recall` and `forget`, on the facts of the
+    /// conversation's scope. They have the prefix of the first memory.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fact_tools: bool,
     /// Instructions of the application; the memories' guidance follows them.
     pub instructions: String,
     /// Which of the worker's models answers.
@@ -52,6 +69,10 @@ impl Default for AgentInput {
             workspace: None,
             attributes: Value::Null,
             memories: vec![MemorySettings::default()],
+            conversation: ConversationPlace::default(),
+            history: Vec::new(),
+            summary_errors: InjectionErrors::Raise,
+            fact_tools: false,
             instructions: String::new(),
             model: "default".to_owned(),
             model_start_to_close_ms: 2 * 60_000,
@@ -62,6 +83,31 @@ impl Default for AgentInput {
             resumed: None,
         }
     }
+}
+
+/// Which conversation a run holds. Its scope is that of the first memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ConversationPlace {
+    /// Id inside the scope: 1 to 200 bytes without control characters. Where it is missing it is the
+    /// workflow id, or `sha256-` and that id's SHA-256 where that doesn't fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Which of the worker's stores keeps transcript and facts; that of the first memory where it is
+    /// missing. Where that one keeps none the run carries its transcript itself, unless anything here,
+    /// `history` or `fact_tools` asks for one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub store: Option<String>,
+}
+
+impl ConversationPlace {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+fn is_raise(errors: &InjectionErrors) -> bool {
+    *errors == InjectionErrors::Raise
 }
 
 /// Kind of a tool that reads files of the run's workspace by their paths.
@@ -109,8 +155,12 @@ fn tool_schedule_to_close_ms() -> u64 {
 pub struct Resumed {
     /// The scope hash of the run before; another one ends the run as `ScopeChanged`.
     pub scope_hash: String,
-    /// The conversation so far.
+    /// The conversation so far, of a run that carries its transcript itself.
+    #[serde(default)]
     pub transcript: Vec<ChatMessage>,
+    /// What is known of the conversation, of a run whose transcript is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<ResumedConversation>,
     /// Messages answered so far.
     pub turns: u64,
     /// Snapshot loads skipped so far.
@@ -145,6 +195,9 @@ pub struct Reply {
     /// Requests that went out without a memory block because the store failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<MemorySkip>,
+    /// Type of the failure because of which a summary that was due wasn't made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary_skipped: Option<String>,
 }
 
 /// A snapshot load that was skipped.
@@ -163,6 +216,13 @@ pub struct MemorySkip {
 pub struct AgentOutput {
     /// Messages answered, in all runs.
     pub turns: u64,
-    /// Messages in the transcript.
+    /// Messages in the transcript, as far as the run knows.
     pub messages: usize,
+    /// Exchanges that couldn't be stored until the end.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unstored: usize,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }

@@ -9,7 +9,8 @@ use temporalio_workflow::{
 };
 
 use super::{
-    Agent, AgentFailure, AgentHost, AgentInput, AgentOutput, Reply, Resumed, SendMessage, turn,
+    Agent, AgentFailure, AgentHost, AgentInput, AgentOutput, Reply, Resumed, SendMessage, keeping,
+    setup::Setup, stored::Stored, turn,
 };
 use crate::CallFailure;
 
@@ -43,6 +44,9 @@ pub async fn run<W: AgentHost>(
         handlers_finished(ctx).await;
         return Err(cancelled.into());
     }
+    if ctx.state(|host| host.agent().closing) {
+        store_the_rest(ctx).await;
+    }
     let (output, next) = ctx.state(|host| (output(host.agent()), next_input(host.agent())));
     match next {
         Some(next) => Err(continue_as_new(ctx, next)),
@@ -50,33 +54,55 @@ pub async fn run<W: AgentHost>(
     }
 }
 
-/// Asks how the memories are kept, before any message is served. What can't pass, such as a store
+/// Asks how the memories are kept, and where the transcript ends, before any message is served. What can't pass, such as a store
 /// that isn't there, refuses the input and ends the run; where nobody answers, the next message asks
 /// again.
 async fn start<W: AgentHost>(ctx: &WorkflowContext<W>) {
-    let described = describe(ctx).await;
+    let known = match describe(ctx).await {
+        Ok(Some(setup)) => {
+            // What is refused now, or can't be stored, says so to the next message.
+            let stored = keeping::flush(ctx, &setup).await;
+            match stored {
+                Ok(()) => keeping::catch_up(ctx, &setup).await,
+                Err(_) => Ok(()),
+            }
+        }
+        Ok(None) => Ok(()),
+        Err(failure) => Err(failure),
+    };
     ctx.state_mut(|host| {
         let agent = host.agent_mut();
         agent.started = true;
-        match described {
+        match known {
             Err(failure) if failure.ends_the_run() => agent.setup = Err(failure.into()),
             _ => {}
         }
     });
 }
 
-/// Asks how the memories are kept, unless that is known.
-async fn describe<W: AgentHost>(ctx: &WorkflowContext<W>) -> Result<(), CallFailure> {
-    let unknown = ctx.state(|host| {
-        let agent = host.agent();
-        let setup = agent.setup.as_ref().ok().filter(|_| !agent.described);
-        setup.map(Rc::clone)
-    });
-    if let Some(setup) = unknown {
-        setup.describe(ctx).await?;
+/// Asks how the memories and the transcript are kept, unless that is known.
+async fn describe<W: AgentHost>(
+    ctx: &WorkflowContext<W>,
+) -> Result<Option<Rc<Setup>>, CallFailure> {
+    let setup = ctx.state(|host| host.agent().setup.as_ref().ok().map(Rc::clone));
+    if let Some(setup) = &setup
+        && !ctx.state(|host| host.agent().described)
+    {
+        let keeps = setup.describe(ctx).await?;
+        keeping::adopt(ctx, setup, keeps)?;
         ctx.state_mut(|host| host.agent_mut().described = true);
     }
-    Ok(())
+    Ok(setup)
+}
+
+/// A last attempt to store what couldn't be stored so far; whoever said it knows that it wasn't.
+async fn store_the_rest<W: AgentHost>(ctx: &WorkflowContext<W>) {
+    let setup = ctx.state(|host| host.agent().setup.as_ref().ok().map(Rc::clone));
+    if let Some(setup) = setup {
+        // The output says what is left.
+        let _: Result<(), CallFailure> = keeping::flush(ctx, &setup).await;
+        handlers_finished(ctx).await;
+    }
 }
 
 /// Waits until every message taken has its answer, also after a cancellation: the handlers see it
@@ -123,16 +149,19 @@ fn history_has_grown<W>(ctx: &WorkflowContext<W>, agent: &Agent) -> bool {
 fn output(agent: &Agent) -> AgentOutput {
     AgentOutput {
         turns: agent.turns,
-        messages: agent.transcript.messages().len(),
+        messages: agent.messages(),
+        unstored: agent.stored.as_ref().map_or(0, Stored::unstored_count),
     }
 }
 
 /// The input of the next run; `None` where the conversation is closed.
 fn next_input(agent: &Agent) -> Option<AgentInput> {
     let setup = agent.setup.as_ref().ok().filter(|_| !agent.closing)?;
+    let stored = agent.stored.as_ref();
     let resumed = Resumed {
         scope_hash: setup.session.scope_hash(),
-        transcript: agent.transcript(),
+        transcript: agent.transcript.messages().to_vec(),
+        conversation: stored.map(|stored| handed_over(setup, stored)),
         turns: agent.turns,
         skipped_snapshots: agent.skipped_snapshots,
         answered: agent.answered.handed_over(),
@@ -141,6 +170,10 @@ fn next_input(agent: &Agent) -> Option<AgentInput> {
         resumed: Some(resumed),
         ..setup.input.clone()
     })
+}
+
+fn handed_over(setup: &Setup, stored: &Stored) -> super::ResumedConversation {
+    stored.handed_over(setup.conversation.id().as_str().to_owned())
 }
 
 /// Decides whether a message is taken. A refused one leaves no trace in the history; the sender
@@ -233,26 +266,32 @@ async fn answer<W: AgentHost>(
     ctx: &WorkflowContext<W>,
     message: &SendMessage,
 ) -> Result<Reply, AgentFailure> {
-    let known = ctx.state(|host| {
-        message
-            .id
-            .as_ref()
-            .and_then(|id| host.agent().answered.get(id).cloned())
-    });
-    if let Some(reply) = known {
+    if let Some(reply) = known_reply(ctx, message) {
         return Ok(reply);
     }
     if ctx.state(|host| host.agent().recorded_bytes > CONTINUE_AT_BYTES) {
         return Err(continuing());
     }
-    describe(ctx).await?;
-    let reply = turn::take_turn(ctx, &message.text).await?;
+    if let Some(setup) = describe(ctx).await? {
+        keeping::flush(ctx, &setup).await?;
+        keeping::catch_up(ctx, &setup).await?;
+    }
+    // What couldn't be stored before may have been its exchange.
+    if let Some(reply) = known_reply(ctx, message) {
+        return Ok(reply);
+    }
+    let reply = turn::take_turn(ctx, message).await?;
     ctx.state_mut(|host| {
         let agent = host.agent_mut();
-        agent.turns += 1;
-        if let Some(id) = &message.id {
-            agent.answered.keep(id.clone(), reply.clone());
+        // A stored exchange brings its reply by itself.
+        if agent.stored.is_none() {
+            agent.answered(message.id.clone(), reply.clone());
         }
     });
     Ok(reply)
+}
+
+fn known_reply<W: AgentHost>(ctx: &WorkflowContext<W>, message: &SendMessage) -> Option<Reply> {
+    let id = message.id.as_ref()?;
+    ctx.state(|host| host.agent().answered.get(id).cloned())
 }

@@ -1,11 +1,12 @@
 //! From a workflow's input to memories, tools and instructions.
 
 use notekeeper_contract::{Argument, ChatToolDefinition, Delivery, FailureType};
+use notekeeper_domain::{ConversationId, check_policies, snapshot_digest};
 use temporalio_workflow::WorkflowContext;
 
 use super::{AgentFailure, AgentInput, ApplicationTool, FILE_READER};
 use crate::{
-    CallFailure, Memory, MemorySettings, Session,
+    CallFailure, Conversation, ConversationSettings, Memory, MemorySettings, Session,
     settings::{check_name, check_timeout},
     spec::unknown_setting,
 };
@@ -32,6 +33,8 @@ pub(super) struct Setup {
     pub(super) memories: Vec<Memory>,
     /// Where the input states each of them first: one that it states twice is one.
     pub(super) places: Vec<usize>,
+    /// The conversation, for a store that keeps it.
+    pub(super) conversation: Conversation,
     /// The application's instructions, then each memory's guidance.
     pub(super) instructions: String,
     /// What the next run starts from, beside what is handed over to it.
@@ -46,6 +49,7 @@ impl Setup {
     /// What is wrong with the input, with the type that the run ends with.
     pub(super) fn new(
         input: Argument<AgentInput>,
+        workflow_id: &str,
         resolve: Resolver,
     ) -> Result<Self, AgentFailure> {
         let input = checked(input).map_err(|what| {
@@ -71,10 +75,13 @@ impl Setup {
                 places.push(place);
             }
         }
+        let conversation = open_conversation(&session, &input, workflow_id, &memories)?;
         check_scope(&input, &session)?;
-        check_tool_names(&memories, &input.tools)?;
+        let facts = input.fact_tools.then_some(&conversation);
+        check_tool_names(&memories, facts, &input.tools)?;
         Ok(Self {
             session,
+            conversation,
             instructions: instructions(&input.instructions, &memories),
             memories,
             places,
@@ -88,9 +95,10 @@ impl Setup {
         self.input.memories.first()?.activities.queue.task_queue()
     }
 
-    /// Asks how the memories are kept. The block of one whose activities go to a task queue of its
-    /// workspace comes inline: no worker on the queue of model requests need have its files.
-    pub(super) async fn describe<W>(&self, ctx: &WorkflowContext<W>) -> Result<(), CallFailure> {
+    /// Asks how the memories are kept, and whether the conversation is. The block of one whose activities
+    /// go to a task queue of its workspace comes inline: no worker on the queue of model requests need
+    /// have its files.
+    pub(super) async fn describe<W>(&self, ctx: &WorkflowContext<W>) -> Result<bool, CallFailure> {
         self.session.describe(ctx, &self.memories).await?;
         let elsewhere = |memory: &&Memory| {
             memory
@@ -101,7 +109,22 @@ impl Setup {
             .iter()
             .filter(elsewhere)
             .for_each(Memory::deliver_inline);
-        Ok(())
+        let store = &self.conversation.settings().store;
+        let beside = |memory: &&Memory| memory.settings().store == *store;
+        let keeps = match self.memories.iter().find(beside) {
+            Some(memory) => memory.description().is_some_and(|it| it.keeps_transcripts),
+            None => self.conversation.is_kept(ctx).await?,
+        };
+        match asks_for_a_store(&self.input) {
+            Some(field) if !keeps => Err(CallFailure::new(
+                FailureType::Unsupported,
+                format!(
+                    "the input has `{field}`, and the store of the conversation keeps no transcripts \
+                     and facts; name one that does with `conversation.store`, or leave `{field}` out"
+                ),
+            )),
+            _ => Ok(keeps),
+        }
     }
 
     /// What the model may call in the request that is next.
@@ -112,8 +135,81 @@ impl Setup {
             parameters: tool.parameters.clone(),
         });
         let of_memories = self.memories.iter().flat_map(Memory::tools);
-        of_memories.chain(own).collect()
+        let of_facts = self.facts().map(Conversation::tools).unwrap_or_default();
+        of_memories.chain(of_facts).chain(own).collect()
     }
+
+    /// Whether there are policies, which look at outlines of messages.
+    pub(super) fn looks_at_outlines(&self) -> bool {
+        !self.input.history.is_empty()
+    }
+
+    /// The conversation whose facts the model has tools for; `None` where it has none.
+    pub(super) fn facts(&self) -> Option<&Conversation> {
+        self.input.fact_tools.then_some(&self.conversation)
+    }
+}
+
+/// The conversation of the input, in the scope of the first memory.
+///
+/// One that the input says nothing of follows from the first memory and the workflow id, which are
+/// fixed: only what the input says goes into the hash, so that runs from before there were
+/// conversations have the hash that they had.
+fn open_conversation(
+    session: &Session,
+    input: &AgentInput,
+    workflow_id: &str,
+    memories: &[Memory],
+) -> Result<Conversation, AgentFailure> {
+    let first = memories.first().ok_or_else(|| {
+        AgentFailure::new(
+            FailureType::InvalidArgument,
+            "there is no memory".to_owned(),
+        )
+    })?;
+    let place = &input.conversation;
+    // A replay may not know the workflow id, so a run that continues another has it from there.
+    let resumed = input.resumed.as_ref();
+    let resumed = resumed.and_then(|resumed| resumed.conversation.as_ref());
+    let id = place.id.clone().or_else(|| resumed.map(|it| it.id.clone()));
+    let memory = first.settings();
+    let settings = ConversationSettings {
+        id: id.unwrap_or_else(|| conversation_id(workflow_id)),
+        store: place.store.clone().unwrap_or_else(|| memory.store.clone()),
+        namespace: None,
+        agent_name: memory.agent_name.clone(),
+        prefix: memory.prefix.clone(),
+        activities: memory.activities.clone(),
+        ..ConversationSettings::default()
+    };
+    let namespace = |_: &AgentInput| first.scope().namespace().to_owned();
+    let conversation = match place.id.is_some() || place.store.is_some() {
+        true => session.converse(settings, input, namespace),
+        false => session.converse_unhashed(settings, input, namespace),
+    };
+    Ok(conversation?)
+}
+
+/// The conversation id of a workflow whose input gives none.
+fn conversation_id(workflow_id: &str) -> String {
+    match ConversationId::parse(workflow_id) {
+        Ok(id) => id.as_str().to_owned(),
+        Err(_) => format!("sha256-{}", snapshot_digest(workflow_id)),
+    }
+}
+
+/// The field of the input that only a store with transcripts can fulfil.
+fn asks_for_a_store(input: &AgentInput) -> Option<&'static str> {
+    let asked = [
+        ("conversation.id", input.conversation.id.is_some()),
+        ("conversation.store", input.conversation.store.is_some()),
+        ("history", !input.history.is_empty()),
+        ("fact_tools", input.fact_tools),
+    ];
+    asked
+        .into_iter()
+        .find(|(_, asks)| *asks)
+        .map(|(field, _)| field)
 }
 
 /// The input, if it can be used; else what is wrong with it.
@@ -126,6 +222,7 @@ fn checked(input: Argument<AgentInput>) -> Result<AgentInput, String> {
         check_size(&input)?;
     }
     check_bounds(&input)?;
+    check_conversation(&input)?;
     for (index, tool) in input.tools.iter().enumerate() {
         check_tool(tool).map_err(|what| format!("`tools[{index}]`: {what}"))?;
     }
@@ -176,6 +273,16 @@ fn check_bounds(input: &AgentInput) -> Result<(), String> {
     )
 }
 
+fn check_conversation(input: &AgentInput) -> Result<(), String> {
+    if let Some(id) = &input.conversation.id {
+        ConversationId::parse(id).map_err(|error| format!("`conversation.id`: {error}"))?;
+    }
+    if let Some(store) = &input.conversation.store {
+        check_name("conversation.store", store)?;
+    }
+    check_policies(&input.history).map_err(|error| error.to_string())
+}
+
 fn check_tool(tool: &ApplicationTool) -> Result<(), String> {
     check_name("name", &tool.name)?;
     check_name("activity", &tool.activity)?;
@@ -191,18 +298,23 @@ fn check_scope(input: &AgentInput, session: &Session) -> Result<(), AgentFailure
     match &input.resumed {
         Some(resumed) if resumed.scope_hash != session.scope_hash() => Err(AgentFailure::new(
             FailureType::ScopeChanged,
-            "the memories are others than in the run before (their stores, namespaces, agent names or \
-             ids); a conversation can't move to another scope",
+            "the memories or the conversation are others than in the run before (their stores, \
+             namespaces, agent names or ids); a conversation can't move to another scope",
         )),
         _ => Ok(()),
     }
 }
 
 /// No tool has the name of another, nor of a memory's that may be hidden.
-fn check_tool_names(memories: &[Memory], tools: &[ApplicationTool]) -> Result<(), AgentFailure> {
+fn check_tool_names(
+    memories: &[Memory],
+    facts: Option<&Conversation>,
+    tools: &[ApplicationTool],
+) -> Result<(), AgentFailure> {
     for (index, tool) in tools.iter().enumerate() {
         let same = |known: &ApplicationTool| known.name == tool.name;
-        let is_owned = memories.iter().any(|memory| memory.owns_tool(&tool.name));
+        let is_owned = memories.iter().any(|memory| memory.owns_tool(&tool.name))
+            || facts.is_some_and(|facts| facts.owns_tool(&tool.name));
         if is_owned || tools[..index].iter().any(same) {
             return Err(AgentFailure::new(
                 FailureType::InvalidArgument,

@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use temporalio_workflow::WorkflowContextView;
 
 use super::{
-    AgentFailure, AgentInput,
+    AgentFailure, AgentInput, Reply,
     answered::Answered,
     setup::{Resolver, Setup},
+    stored::Stored,
     transcript::Transcript,
 };
 use crate::Session;
@@ -27,19 +28,23 @@ pub trait AgentHost: 'static {
 pub struct Agent {
     /// Or why the input can't be used.
     pub(super) setup: Result<Rc<Setup>, AgentFailure>,
+    /// The messages of the exchange under way, and all where no store keeps the transcript.
     pub(super) transcript: Transcript,
+    /// What is known of the transcript, where a store keeps it.
+    pub(super) stored: Option<Stored>,
     pub(super) answered: Answered,
     pub(super) turns: u64,
     pub(super) skipped_snapshots: u64,
     pub(super) queue: Queue,
-    /// Whether it is known how the memories are kept.
+    /// Whether it is known how the memories and the transcript are kept.
     pub(super) described: bool,
     /// Whether the run has asked for that, and messages may be served.
     pub(super) started: bool,
     pub(super) closing: bool,
     /// No new message is taken: the run continues as new once those taken have their answers.
     pub(super) continuing: bool,
-    /// What model requests have put into this run's history, in bytes of their JSON.
+    /// What model requests and stored exchanges have put into this run's history, in bytes of their
+    /// JSON.
     pub(super) recorded_bytes: usize,
 }
 
@@ -76,12 +81,16 @@ pub struct AgentState {
     pub turns: u64,
     /// Messages taken and not yet answered.
     pub waiting: u64,
-    /// Messages in the transcript.
+    /// Messages in the transcript, as far as the run knows.
     pub messages: usize,
-    /// Size of the transcript, in bytes of its JSON.
+    /// Size of what the run carries of the transcript, in bytes of its JSON: of the exchange under way,
+    /// or of all where no store keeps it.
     pub transcript_bytes: usize,
     /// Most it may have.
     pub transcript_bytes_max: usize,
+    /// Where the transcript is; missing where no store keeps it, and as long as nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<ConversationState>,
     /// Model requests of this run.
     pub steps: u64,
     /// Snapshot loads skipped because the store failed, in all runs.
@@ -92,15 +101,29 @@ pub struct AgentState {
     pub closing: bool,
 }
 
+/// What the query `state` says of a stored transcript.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConversationState {
+    /// Id of the conversation in the scope of the first memory.
+    pub id: String,
+    /// Which of the worker's stores keeps it.
+    pub store: String,
+    /// Position of the first message that is sent to the model.
+    pub from: u64,
+    /// Position after the newest message that the run knows of.
+    pub next: u64,
+    /// Position before which a summary stands for the messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summarized_to: Option<u64>,
+    /// Exchanges that couldn't be stored yet; they are tried again with the next message.
+    pub unstored: usize,
+}
+
 impl Agent {
     /// Sets an agent up from a workflow's input. What is wrong with the input is kept, and ends
     /// the run with a typed failure.
-    pub fn new(
-        _view: &WorkflowContextView,
-        input: Argument<AgentInput>,
-        resolve: Resolver,
-    ) -> Self {
-        let mut setup = Setup::new(input, resolve);
+    pub fn new(view: &WorkflowContextView, input: Argument<AgentInput>, resolve: Resolver) -> Self {
+        let mut setup = Setup::new(input, view.workflow_id(), resolve);
         let resumed = setup
             .as_mut()
             .ok()
@@ -108,6 +131,7 @@ impl Agent {
         let mut agent = Self {
             setup: setup.map(Rc::new),
             transcript: Transcript::default(),
+            stored: None,
             answered: Answered::default(),
             turns: 0,
             skipped_snapshots: 0,
@@ -120,6 +144,13 @@ impl Agent {
         };
         if let Some(resumed) = resumed {
             agent.transcript = Transcript::resume(agent.without_blocks(resumed.transcript));
+            let outlined = agent
+                .setup
+                .as_ref()
+                .is_ok_and(|setup| setup.looks_at_outlines());
+            agent.stored = resumed
+                .conversation
+                .map(|resumed| Stored::resume(outlined, resumed));
             agent.answered = Answered::resume(resumed.answered);
             agent.turns = resumed.turns;
             agent.skipped_snapshots = resumed.skipped_snapshots;
@@ -139,14 +170,47 @@ impl Agent {
         messages
     }
 
+    /// A message is answered.
+    pub(super) fn answered(&mut self, id: Option<String>, reply: Reply) {
+        self.turns += 1;
+        if let Some(id) = id {
+            self.answered.keep(id, reply);
+        }
+    }
+
     /// Asks the conversation to close once the messages taken are answered.
     pub fn close(&mut self) {
         self.closing = true;
     }
 
-    /// The conversation so far.
+    /// What the run holds of the conversation, word for word: all where no store keeps the transcript;
+    /// otherwise the messages of this run's own turns, as far as the newest 64 KiB go, and those of the
+    /// exchange under way. The store has all.
     pub fn transcript(&self) -> Vec<ChatMessage> {
-        self.transcript.messages().to_vec()
+        let said = self.stored.iter().flat_map(Stored::said);
+        said.chain(self.transcript.messages()).cloned().collect()
+    }
+
+    /// Messages in the transcript, as far as the run knows.
+    pub(super) fn messages(&self) -> usize {
+        let stored = self.stored.as_ref().map_or(0, Stored::count);
+        usize::try_from(stored)
+            .unwrap_or(usize::MAX)
+            .saturating_add(self.transcript.messages().len())
+    }
+
+    fn conversation(&self) -> Option<ConversationState> {
+        let setup = self.setup.as_ref().ok()?;
+        let stored = self.stored.as_ref()?;
+        let settings = setup.conversation.settings();
+        Some(ConversationState {
+            id: settings.id.clone(),
+            store: settings.store.clone(),
+            from: stored.view().from,
+            next: stored.next(),
+            summarized_to: stored.view().summary.map(|summary| summary.through),
+            unstored: stored.unstored_count(),
+        })
     }
 
     /// What there is to know of the run.
@@ -155,9 +219,10 @@ impl Agent {
         AgentState {
             turns: self.turns,
             waiting: self.queue.waiting(),
-            messages: self.transcript.messages().len(),
+            messages: self.messages(),
             transcript_bytes: self.transcript.bytes(),
             transcript_bytes_max: super::TRANSCRIPT_BYTES_MAX,
+            conversation: self.conversation(),
             steps: session.map_or(0, Session::steps),
             skipped_snapshots: self.skipped_snapshots,
             scope_hash: session.map(Session::scope_hash).unwrap_or_default(),

@@ -12,7 +12,9 @@ use temporalio_common_wasm::{
 use temporalio_workflow::WorkflowContext;
 
 use super::{AgentFailure, AgentHost, ApplicationTool, setup::Setup, turn::push};
-use crate::{CallFailure, StepCall, activity_call::activity_options, memory::NO_SUCH_TOOL};
+use crate::{
+    CallFailure, StepCall, ToolResult, activity_call::activity_options, tool_call::NO_SUCH_TOOL,
+};
 
 /// Text and whether it tells of an error.
 type Told = (String, bool);
@@ -61,20 +63,27 @@ async fn carry_out_one<W: AgentHost>(
 ) -> Result<Told, CallFailure> {
     let name = &call.call.name;
     if let Some(memory) = setup.memories.iter().find(|memory| memory.owns_tool(name)) {
-        return match memory.call_tool(ctx, call).await {
-            Ok(result) => Ok((result.content, result.refused.is_some())),
-            Err(failure) if failure.failure_type() == Some(FailureType::OperationConflict) => Ok((
-                "this call's id was already used for another change; make the change with a \
-                     new call"
-                    .to_owned(),
-                true,
-            )),
-            Err(failure) => Err(failure),
-        };
+        return told(memory.call_tool(ctx, call).await);
+    }
+    if let Some(facts) = setup.facts().filter(|facts| facts.owns_tool(name)) {
+        return told(facts.call_tool(ctx, call).await);
     }
     match setup.input.tools.iter().find(|tool| tool.name == *name) {
         Some(tool) => call_application(ctx, setup, tool, call).await,
         None => Ok((NO_SUCH_TOOL.to_owned(), true)),
+    }
+}
+
+/// What the model is told of a call of one of our tools.
+fn told(result: Result<ToolResult, CallFailure>) -> Result<Told, CallFailure> {
+    match result {
+        Ok(result) => Ok((result.content, result.refused.is_some())),
+        Err(failure) if failure.failure_type() == Some(FailureType::OperationConflict) => Ok((
+            "this call's id was already used for another change; make the change with a new call"
+                .to_owned(),
+            true,
+        )),
+        Err(failure) => Err(failure),
     }
 }
 

@@ -1,9 +1,12 @@
-//! The conversation that a run carries.
+//! The messages that a run carries: those of the exchange under way, and all where no store keeps the
+//! transcript.
 
 use notekeeper_contract::ChatMessage;
 
-/// Largest transcript, in bytes of its JSON. Each model request records it again, and
-/// continue-as-new carries it: a quarter of Temporal's 2 MiB payload limit.
+/// Most that a run carries of a transcript, in bytes of its JSON: a quarter of Temporal's 2 MiB payload
+/// limit. Where a store keeps the transcript that is one exchange, such as calls with their results;
+/// where none does it is all of it, for each model request records it again and continue-as-new carries
+/// it.
 pub const TRANSCRIPT_BYTES_MAX: usize = 512 * 1024;
 
 /// Messages and their size.
@@ -39,13 +42,19 @@ impl Transcript {
         }
     }
 
+    /// Takes all messages out.
+    pub(super) fn take(&mut self) -> Vec<ChatMessage> {
+        self.bytes = 0;
+        std::mem::take(&mut self.messages)
+    }
+
     pub(super) fn is_full(&self) -> bool {
         self.bytes > TRANSCRIPT_BYTES_MAX
     }
 }
 
 /// Bytes of a message in a JSON list, its comma included.
-fn encoded_bytes(message: &ChatMessage) -> usize {
+pub(super) fn encoded_bytes(message: &ChatMessage) -> usize {
     serde_json::to_vec(message).map_or(0, |json| json.len() + 1)
 }
 

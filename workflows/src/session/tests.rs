@@ -1,4 +1,5 @@
 use super::*;
+use crate::ConversationSettings;
 
 fn settings(id: &str) -> MemorySettings {
     MemorySettings {
@@ -147,7 +148,7 @@ fn a_resolver_that_fails_is_told_whatever_injection_errors_are() {
     assert_eq!(error.failure_type(), FailureType::InvalidScope);
     assert_eq!(
         error.to_string(),
-        "memory can't be opened: the namespace resolver failed: nobody is signed in"
+        "memory or conversation can't be opened: the namespace resolver failed: nobody is signed in"
     );
 }
 
@@ -191,4 +192,182 @@ fn store_scope_and_id_of_each_memory_are_in_the_hash_and_nothing_else() {
         ..org()
     };
     assert_eq!(hash(&[MemorySettings::default(), reworded]), base);
+}
+
+fn conversation(id: &str) -> ConversationSettings {
+    ConversationSettings {
+        id: id.to_owned(),
+        ..ConversationSettings::default()
+    }
+}
+
+/// A session with the default memory and these conversations, all in the namespace `acme`.
+fn conversing(conversations: &[ConversationSettings]) -> Result<Session, OpenError> {
+    let (session, memories) = opened(&[MemorySettings::default()])?;
+    drop(memories);
+    for settings in conversations {
+        session.converse(settings.clone(), &"acme", |input| *input)?;
+    }
+    Ok(session)
+}
+
+#[test]
+fn store_scope_and_id_of_each_conversation_are_in_the_hash_and_nothing_else() {
+    let hash = |conversations: &[ConversationSettings]| {
+        conversing(conversations)
+            .expect("conversations")
+            .scope_hash()
+    };
+    let none = hash(&[]);
+    assert_eq!(none, short_hash(r#"[["default","acme/main"]]"#));
+    let base = hash(&[conversation("a"), conversation("b")]);
+    assert_ne!(base, none);
+    assert_eq!(hash(&[conversation("b"), conversation("a")]), base);
+    assert_eq!(
+        hash(&[conversation("a"), conversation("b"), conversation("a")]),
+        base,
+        "one that is opened twice is one"
+    );
+    let moved = ConversationSettings {
+        store: "eu".to_owned(),
+        ..conversation("b")
+    };
+    let elsewhere = ConversationSettings {
+        agent_name: "org".to_owned(),
+        prefix: "org".to_owned(),
+        ..conversation("b")
+    };
+    let others = [
+        hash(&[conversation("a")]),
+        hash(&[conversation("a"), conversation("c")]),
+        hash(&[
+            conversation("a"),
+            ConversationSettings {
+                prefix: "eu".to_owned(),
+                ..moved
+            },
+        ]),
+        hash(&[conversation("a"), elsewhere]),
+    ];
+    for other in others {
+        assert_ne!(other, base);
+    }
+    let reworded = ConversationSettings {
+        max_recalled_facts: 3,
+        ..conversation("b")
+    };
+    assert_eq!(hash(&[conversation("a"), reworded]), base);
+}
+
+#[test]
+fn the_workspace_is_in_the_hash_of_a_conversation_without_memories() {
+    let hash = |session: Session| {
+        session
+            .converse(conversation("a"), &(), |()| "acme")
+            .expect("a conversation");
+        session.scope_hash()
+    };
+    assert_ne!(hash(Session::new()), hash(Session::in_workspace("project")));
+}
+
+#[test]
+fn a_changed_resolver_is_another_hash() {
+    let hash = |namespace: &'static str| {
+        let session = Session::new();
+        session
+            .converse(conversation("a"), &(), move |()| namespace)
+            .expect("a conversation");
+        session.scope_hash()
+    };
+    assert_ne!(hash("acme"), hash("umbrella"));
+}
+
+#[test]
+fn conversations_of_one_scope_stand_beside_each_other_and_others_need_prefixes() {
+    conversing(&[conversation("a"), conversation("b")]).expect("they share their facts");
+    let other = ConversationSettings {
+        agent_name: "org".to_owned(),
+        ..conversation("a")
+    };
+    let refused = conversing(&[conversation("a"), other.clone()])
+        .map(drop)
+        .expect_err("two facts, one name");
+    assert_eq!(
+        refused.to_string(),
+        "two conversations both have the tool `remember`; give each its own `prefix`"
+    );
+    let prefixed = ConversationSettings {
+        prefix: "org".to_owned(),
+        ..other
+    };
+    conversing(&[conversation("a"), prefixed]).expect("each has its own tools");
+}
+
+#[test]
+fn a_conversation_that_is_opened_twice_has_to_be_the_same() {
+    let other = ConversationSettings {
+        max_recalled_facts: 3,
+        ..conversation("a")
+    };
+    let refused = conversing(&[conversation("a"), other])
+        .map(drop)
+        .expect_err("which one?");
+    assert_eq!(
+        refused.to_string(),
+        "a conversation is opened twice, and differs in `max_recalled_facts`; give both the same \
+         settings"
+    );
+    assert_eq!(refused.failure_type(), FailureType::InvalidArgument);
+}
+
+#[test]
+fn settings_of_a_conversation_that_cannot_be_used_are_refused_with_their_name() {
+    let wrong = [
+        (conversation(""), "`id`: conversation id must have"),
+        (conversation("a\n"), "`id`: conversation id must have"),
+        (
+            ConversationSettings {
+                max_recalled_facts: 0,
+                ..conversation("a")
+            },
+            "`max_recalled_facts` must be 1 to 1000",
+        ),
+        (
+            ConversationSettings {
+                prefix: "a b".to_owned(),
+                ..conversation("a")
+            },
+            "`prefix` must be at most 40",
+        ),
+        (
+            ConversationSettings {
+                store: String::new(),
+                ..conversation("a")
+            },
+            "`store` must have 1 to 200 bytes",
+        ),
+        (
+            ConversationSettings {
+                namespace: Some("umbrella".to_owned()),
+                ..conversation("a")
+            },
+            "`namespace` is not what the workflow's resolver answers",
+        ),
+    ];
+    for (settings, said) in wrong {
+        let refused = conversing(&[settings]).map(drop).expect_err(said);
+        let text = refused.to_string();
+        assert!(text.starts_with("conversation settings: "), "{text}");
+        assert!(text.contains(said), "{text}");
+    }
+}
+
+#[test]
+fn a_resolver_that_fails_opens_no_conversation() {
+    let session = Session::new();
+    let failed = session.converse(conversation("a"), &(), |()| {
+        Err::<String, _>("nobody is signed in")
+    });
+    let error = failed.map(drop).expect_err("no namespace");
+    assert_eq!(error.failure_type(), FailureType::InvalidScope);
 }

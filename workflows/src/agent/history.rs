@@ -1,0 +1,125 @@
+//! History policies: what of a stored transcript a request sends, and summaries of the rest.
+
+use notekeeper_contract::{
+    ConversationRange, FailureType, SummarizeMessages, SummarizeMessagesInput,
+    SummarizeMessagesOutput,
+};
+use notekeeper_domain::{SummaryPolicy, snapshot_digest, summary_text, text_tokens};
+
+use super::{
+    AgentFailure, AgentHost,
+    keeping::{catch_up, pending, with_stored},
+    stored::{Stored, Summary},
+    turn::Turn,
+};
+use crate::{CallFailure, InjectionErrors};
+
+/// Most summaries before one request. After a summary nothing more is due; the second is for a
+/// conversation that was cleared meanwhile.
+const SUMMARIES_MAX: usize = 2;
+
+/// A summary that is due, apart from the policies.
+struct Due {
+    range: std::ops::Range<u64>,
+    policy: SummaryPolicy,
+}
+
+impl<W: AgentHost> Turn<'_, W> {
+    /// Decides what of the stored transcript the next request sends, with the summary that is due made
+    /// before. A summary that can't be made fails the turn, or is left for the next one, as the input
+    /// wants it.
+    pub(super) async fn apply_history(&mut self) -> Result<(), AgentFailure> {
+        catch_up(self.ctx, &self.setup).await?;
+        if self.setup.input.history.is_empty() {
+            return Ok(());
+        }
+        for _ in 0..SUMMARIES_MAX {
+            catch_up(self.ctx, &self.setup).await?;
+            let Some(due) = self.take_plan() else {
+                return Ok(());
+            };
+            if self.reply.summary_skipped.is_some() {
+                return Ok(());
+            }
+            match self.summarize(&due).await {
+                Ok(()) => {}
+                // The messages are not there any more, perhaps.
+                Err(failure) if failure.failure_type() == Some(FailureType::InvalidArgument) => {
+                    let before = self.oldest();
+                    with_stored(self.ctx, Stored::forget_end);
+                    catch_up(self.ctx, &self.setup).await?;
+                    if self.oldest() == before {
+                        self.skip_summary(failure)?;
+                    }
+                }
+                Err(failure) => self.skip_summary(failure)?,
+            }
+        }
+        self.take_plan();
+        Ok(())
+    }
+
+    /// Takes over what the policies say, and gives the summary that is due.
+    fn take_plan(&self) -> Option<Due> {
+        let pending = pending(self.ctx);
+        let policies = &self.setup.input.history;
+        with_stored(self.ctx, |stored| {
+            let plan = stored.plan(policies, &pending);
+            stored.show(plan.view);
+            plan.summarize.map(|order| Due {
+                range: order.range,
+                policy: order.policy.clone(),
+            })
+        })?
+    }
+
+    fn oldest(&self) -> Option<u64> {
+        with_stored(self.ctx, |stored| stored.oldest())
+    }
+
+    fn skip_summary(&mut self, failure: CallFailure) -> Result<(), AgentFailure> {
+        let ignores = self.setup.input.summary_errors == InjectionErrors::Ignore;
+        if failure.is_cancelled() || !ignores {
+            return Err(failure.into());
+        }
+        self.reply.summary_skipped = Some(failure.type_name().to_owned());
+        Ok(())
+    }
+
+    /// Has a model summarise the messages of the range, and the summary so far with them. What it says is
+    /// recorded; from now on that is sent in their place.
+    async fn summarize(&self, due: &Due) -> Result<(), CallFailure> {
+        let setup = &self.setup;
+        let max_tokens = usize::try_from(due.policy.max_tokens()).unwrap_or(usize::MAX);
+        let model = due.policy.model.as_ref().unwrap_or(&setup.input.model);
+        let range = with_stored(self.ctx, |stored| ConversationRange {
+            from: due.range.start,
+            to: due.range.end,
+            ..stored.range(&setup.conversation)
+        });
+        let input = SummarizeMessagesInput {
+            model: model.clone(),
+            conversation: range,
+            messages: Vec::new(),
+            previous: None,
+            instructions: due.policy.instructions.clone(),
+            max_tokens,
+        };
+        let options = self.model_options();
+        let made = self.ctx.execute_activity(SummarizeMessages, input, options);
+        let summary = summary(made.await?);
+        let tokens = text_tokens(&summary_text(&summary.text));
+        with_stored(self.ctx, |stored| {
+            stored.summarized(due.range.end, tokens, summary);
+        });
+        Ok(())
+    }
+}
+
+fn summary(made: SummarizeMessagesOutput) -> Summary {
+    Summary {
+        kept: made.kept && made.digest == snapshot_digest(&made.text),
+        text: made.text,
+        digest: made.digest,
+    }
+}

@@ -1,0 +1,163 @@
+//! Keeping the transcript in its store.
+
+use notekeeper_contract::{ChatMessage, FailureType};
+use temporalio_workflow::WorkflowContext;
+
+use super::{
+    AgentHost, Reply,
+    setup::Setup,
+    stored::{Exchange, Stored},
+};
+use crate::{CallFailure, Step};
+
+/// Takes in whether the conversation's store keeps transcripts. Where it does, what a run without it
+/// carried is stored first; where it doesn't, the run carries its transcript itself.
+pub(super) fn adopt<W: AgentHost>(
+    ctx: &WorkflowContext<W>,
+    setup: &Setup,
+    keeps: bool,
+) -> Result<(), CallFailure> {
+    let was_stored = ctx.state(|host| host.agent().stored.is_some());
+    if !keeps && was_stored {
+        return Err(CallFailure::new(
+            FailureType::Unsupported,
+            "the conversation's transcript is in a store that keeps none any more; a conversation \
+             can't move to another store",
+        ));
+    }
+    if keeps && !was_stored {
+        ctx.state_mut(|host| {
+            let agent = host.agent_mut();
+            let mut stored = Stored::new(setup.looks_at_outlines());
+            let operation = || setup.conversation.new_operation(ctx, "import_messages");
+            stored.import(agent.transcript.take(), operation);
+            agent.stored = Some(stored);
+        });
+    }
+    Ok(())
+}
+
+/// Asks for what isn't known of the transcript. Nothing happens where all is known, or where no store
+/// keeps it.
+pub(super) async fn catch_up<W: AgentHost>(
+    ctx: &WorkflowContext<W>,
+    setup: &Setup,
+) -> Result<(), CallFailure> {
+    // A second question where the store turns out to have been put back to an earlier state.
+    while let Some(missing) = ctx.state(|host| {
+        let stored = host.agent().stored.as_ref()?;
+        stored.missing()
+    }) {
+        let conversation = &setup.conversation;
+        let answer = conversation
+            .outlines(ctx, missing.from, missing.limit)
+            .await?;
+        with_stored(ctx, |stored| stored.learn(missing, answer));
+    }
+    Ok(())
+}
+
+/// Closes the exchange under way: its messages are stored together, under an operation that lives as
+/// long as the model's recorded answer. `reply` is what the turn ends with, and the id of its message.
+///
+/// Where it can't be stored for now it is kept, and stored before the next message is answered; where
+/// it was refused it is dropped. Either way the turn fails with it.
+pub(super) async fn close_exchange<W: AgentHost>(
+    ctx: &WorkflowContext<W>,
+    setup: &Setup,
+    step: &Step,
+    reply: Option<(Option<String>, Reply)>,
+) -> Result<(), CallFailure> {
+    if ctx.state(|host| host.agent().stored.is_none()) {
+        return Ok(());
+    }
+    let [run_id, number] = step.parts();
+    let operation = setup
+        .conversation
+        .operation_of(&["messages", &run_id, &number]);
+    ctx.state_mut(|host| {
+        let agent = host.agent_mut();
+        let messages = agent.transcript.take();
+        if let Some(stored) = &mut agent.stored {
+            stored.close_exchange(Exchange {
+                operation,
+                messages,
+                reply,
+            });
+        }
+    });
+    flush(ctx, setup).await.map_err(not_stored)
+}
+
+/// The failure that a turn ends with whose exchange couldn't be stored for now.
+fn not_stored(failure: CallFailure) -> CallFailure {
+    if failure.is_cancelled() || failure.ends_the_run() {
+        return failure;
+    }
+    CallFailure::new(
+        FailureType::Unavailable,
+        format!(
+            "what was said couldn't be stored yet, which is tried again before the next message; send \
+             the message again under its id: {failure}"
+        ),
+    )
+}
+
+/// Stores the exchanges that may not be stored, oldest first, until one can't be.
+pub(super) async fn flush<W: AgentHost>(
+    ctx: &WorkflowContext<W>,
+    setup: &Setup,
+) -> Result<(), CallFailure> {
+    while let Some(exchange) = ctx.state(|host| {
+        let stored = host.agent().stored.as_ref()?;
+        stored.unstored().cloned()
+    }) {
+        store(ctx, setup, exchange).await?;
+    }
+    Ok(())
+}
+
+async fn store<W: AgentHost>(
+    ctx: &WorkflowContext<W>,
+    setup: &Setup,
+    exchange: Exchange,
+) -> Result<(), CallFailure> {
+    let values = exchange.values();
+    let bytes = serde_json::to_vec(&values).map_or(0, |json| json.len());
+    ctx.state_mut(|host| {
+        let agent = host.agent_mut();
+        agent.recorded_bytes = agent.recorded_bytes.saturating_add(bytes);
+    });
+    let added = setup.conversation.add_as(ctx, values, exchange.operation);
+    let kept = match added.await {
+        Ok(added) => with_stored(ctx, |stored| stored.stored_at(added.first, added.next)),
+        // A workflow reset that kept the model's answer ran its tools again, and they answered
+        // otherwise: what the first run stored stands.
+        Err(failure) if failure.failure_type() == Some(FailureType::OperationConflict) => {
+            with_stored(ctx, Stored::stored_otherwise)
+        }
+        Err(failure) => {
+            if failure.ends_the_run() {
+                with_stored(ctx, Stored::drop_unstored);
+            }
+            return Err(failure);
+        }
+    };
+    if let Some((id, reply)) = kept.flatten().and_then(|exchange| exchange.reply) {
+        ctx.state_mut(|host| host.agent_mut().answered(id, reply));
+    }
+    Ok(())
+}
+
+/// Does something with the stored transcript, where there is one.
+pub(super) fn with_stored<W: AgentHost, T>(
+    ctx: &WorkflowContext<W>,
+    change: impl FnOnce(&mut Stored) -> T,
+) -> Option<T> {
+    ctx.state_mut(|host| host.agent_mut().stored.as_mut().map(change))
+}
+
+/// The messages of the exchange under way.
+pub(super) fn pending<W: AgentHost>(ctx: &WorkflowContext<W>) -> Vec<ChatMessage> {
+    ctx.state(|host| host.agent().transcript.messages().to_vec())
+}

@@ -1,0 +1,224 @@
+//! Model requests of a turn: their memory blocks, their sizes, and what they refer to.
+
+use std::time::Duration;
+
+use notekeeper_contract::{
+    CallModel, CallModelInput, CallModelOutput, FailureType, MemoryBlock, Preamble, PreambleRef,
+};
+use temporalio_workflow::ActivityOptions;
+
+use super::{
+    AgentFailure, AgentHost, MemorySkip,
+    keeping::{catch_up, pending, with_stored},
+    stored::Stored,
+    turn::Turn,
+};
+use crate::{CallFailure, Snapshot, Step, activity_call::activity_options, memory::load_snapshots};
+
+/// Largest model request, in bytes of its JSON. Temporal refuses payloads over 2 MiB by failing the
+/// workflow task again and again; a codec and the envelope need room.
+const REQUEST_BYTES_MAX: usize = 3 * 512 * 1024;
+
+/// How long a model request may be silent. A worker tells every few seconds that one is under way,
+/// so what a dead worker had in hand waits this long and not for its start-to-close time-out.
+const MODEL_HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Most that the model requests of one run may put into its history, in bytes. Temporal ends a run
+/// whose history passes 50 MiB; results and events need room beside the requests.
+const RUN_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+impl<W: AgentHost> Turn<'_, W> {
+    /// One model request, with the memory blocks of this moment.
+    ///
+    /// Where the activity can't get at a block, or at another text that the request refers to, all are
+    /// loaded or sent afresh, once; that is also where a store that has gone away since is skipped or
+    /// not, as its memory's settings want it. Where that doesn't help either, the request goes out
+    /// without blocks, if all memories allow it.
+    pub(super) async fn request(&mut self) -> Result<(Step, CallModelOutput), AgentFailure> {
+        self.check_transcript()?;
+        self.apply_history().await?;
+        let blocks = self.load_blocks().await?;
+        let failure = match self.call_model_where_it_is(blocks).await {
+            Err(failure) if failure.failure_type() == Some(FailureType::SnapshotMissing) => failure,
+            result => return Ok(result?),
+        };
+        for memory in &self.setup.memories {
+            memory.forget_snapshot();
+        }
+        with_stored(self.ctx, Stored::send_texts);
+        let blocks = self.load_blocks().await?;
+        if blocks.is_empty() {
+            return Ok(self.call_model(blocks).await?);
+        }
+        match self.call_model(blocks).await {
+            Err(again) if again.failure_type() == failure.failure_type() => {}
+            result => return Ok(result?),
+        }
+        for index in 0..self.setup.memories.len() {
+            let memory = &self.setup.memories[index];
+            if memory.settings().inject_memory {
+                let snapshot = memory.settle(failure.clone())?;
+                self.take_in(index, snapshot);
+            }
+        }
+        Ok(self.call_model(Vec::new()).await?)
+    }
+
+    async fn load_blocks(&mut self) -> Result<Vec<MemoryBlock>, AgentFailure> {
+        let snapshots = load_snapshots(&self.setup.memories, self.ctx).await?;
+        let snapshots = snapshots.into_iter().enumerate();
+        Ok(snapshots
+            .filter_map(|(index, snapshot)| self.take_in(index, snapshot))
+            .collect())
+    }
+
+    /// The block of a snapshot, if it has one; a skip is noted.
+    fn take_in(&mut self, index: usize, snapshot: Snapshot) -> Option<MemoryBlock> {
+        match snapshot {
+            Snapshot::Block(block) => Some(block),
+            Snapshot::Empty => None,
+            Snapshot::Skipped { error_type } => {
+                let request = self.reply.requests;
+                self.reply.skipped.push(MemorySkip {
+                    request,
+                    memory: self.setup.places[index],
+                    error_type,
+                });
+                self.ctx
+                    .state_mut(|host| host.agent_mut().skipped_snapshots += 1);
+                None
+            }
+        }
+    }
+
+    /// As [`Self::call_model`]. Where the store doesn't have what the run knows of, because it was put back
+    /// to an earlier state, the run takes it as it is, and asks once more.
+    async fn call_model_where_it_is(
+        &self,
+        blocks: Vec<MemoryBlock>,
+    ) -> Result<(Step, CallModelOutput), CallFailure> {
+        let failure = match self.call_model(blocks.clone()).await {
+            Err(failure) if failure.failure_type() == Some(FailureType::InvalidArgument) => failure,
+            result => return result,
+        };
+        let end = |stored: &mut Stored| (stored.oldest(), stored.next());
+        let before = with_stored(self.ctx, end);
+        with_stored(self.ctx, Stored::forget_end);
+        catch_up(self.ctx, &self.setup).await?;
+        // Without its prompt, which was stored, the turn can't go on.
+        if with_stored(self.ctx, end) == before || pending(self.ctx).is_empty() {
+            return Err(failure);
+        }
+        self.call_model(blocks).await
+    }
+
+    async fn call_model(
+        &self,
+        memories: Vec<MemoryBlock>,
+    ) -> Result<(Step, CallModelOutput), CallFailure> {
+        let (request, digest) = self.build(memories);
+        self.record(&request)?;
+        let step = self.setup.session.next_step(self.ctx);
+        let output = self
+            .ctx
+            .execute_activity(CallModel, request, self.model_options())
+            .await?;
+        with_stored(self.ctx, |stored| {
+            stored
+                .preambles
+                .extend(digest.filter(|_| output.preamble_kept));
+            if let Some(oldest) = output.oldest {
+                stored.cleared(oldest);
+            }
+        });
+        Ok((step, output))
+    }
+
+    /// The request, and the digest of its preamble. Of a stored transcript it holds what isn't stored yet,
+    /// and says where the rest is; instructions and tools stand in it until the store has kept them.
+    fn build(&self, memories: Vec<MemoryBlock>) -> (CallModelInput, Option<String>) {
+        let setup = &self.setup;
+        let whole = CallModelInput {
+            model: setup.input.model.clone(),
+            instructions: setup.instructions.clone(),
+            messages: pending(self.ctx),
+            memories,
+            tools: setup.definitions(),
+            conversation: None,
+            preamble: None,
+        };
+        let of_stored = with_stored(self.ctx, |stored| {
+            let digest = Preamble::new(&whole.instructions, &whole.tools)
+                .digest()
+                .to_owned();
+            (
+                stored.range(&setup.conversation),
+                stored.preambles.contains(&digest),
+                digest,
+            )
+        });
+        let Some((range, is_kept, digest)) = of_stored else {
+            return (whole, None);
+        };
+        let is_empty = whole.instructions.is_empty() && whole.tools.is_empty();
+        let preamble = (!is_empty).then(|| PreambleRef {
+            store: setup.conversation.store(),
+            workspace: setup.conversation.workspace(),
+            scope: setup.conversation.scope_ref(),
+            digest: digest.clone(),
+        });
+        let by_reference = is_kept && !is_empty;
+        let request = CallModelInput {
+            instructions: if by_reference {
+                String::new()
+            } else {
+                whole.instructions
+            },
+            tools: if by_reference {
+                Vec::new()
+            } else {
+                whole.tools
+            },
+            conversation: Some(range),
+            preamble,
+            ..whole
+        };
+        (request, Some(digest))
+    }
+
+    pub(super) fn model_options(&self) -> ActivityOptions {
+        let input = &self.setup.input;
+        let mut options = activity_options(
+            self.setup.session.next_activity_id(),
+            self.setup.model_queue(),
+            input.model_start_to_close_ms,
+            input.model_schedule_to_close_ms,
+        );
+        options.heartbeat_timeout = Some(MODEL_HEARTBEAT_TIMEOUT);
+        options
+    }
+
+    /// Measures a request before it goes into the history.
+    fn record(&self, request: &CallModelInput) -> Result<(), CallFailure> {
+        let too_large = |what| Err(CallFailure::new(FailureType::TooLarge, what));
+        let bytes = serde_json::to_vec(request).map_or(usize::MAX, |json| json.len());
+        if bytes > REQUEST_BYTES_MAX {
+            return too_large(format!(
+                "the model request would have {bytes} bytes, {REQUEST_BYTES_MAX} are allowed; lower \
+                 `max_tokens` of the memories or deliver their blocks by reference"
+            ));
+        }
+        let recorded = self.ctx.state_mut(|host| {
+            let agent = host.agent_mut();
+            agent.recorded_bytes = agent.recorded_bytes.saturating_add(bytes);
+            agent.recorded_bytes
+        });
+        if recorded > RUN_BYTES_MAX {
+            return too_large(format!(
+                "the model requests of this run would have {recorded} bytes, {RUN_BYTES_MAX} are \
+                 allowed; send the message again to a run that begins anew, or ask for less at once"
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,290 @@
+//! What a conversation's handle does: one activity each.
+
+use std::future::Future;
+
+use notekeeper_contract::{
+    AddMessages, AddMessagesInput, AddMessagesOutput, ClearMessages, ClearMessagesInput,
+    ClearMessagesOutput, DescribeMemory, DescribeMemoryInput, FailureType, Forget, ForgetInput,
+    Forgotten, GetMessages, GetMessagesInput, GetMessagesOutput, MemoryPlace, MessageForm,
+    OperationRef, Outcome, Recall, RecallForm, RecallInput, RecallOutput, RecalledFact, Remember,
+    RememberInput, Remembered,
+};
+use serde::Serialize;
+use serde_json::Value;
+use temporalio_workflow::WorkflowContext;
+
+use super::Conversation;
+use crate::{CallFailure, activity_call::call};
+
+impl Conversation {
+    /// The messages, oldest first, each as it was added: all, or at most `limit`, the most recent ones.
+    ///
+    /// What one result can't carry comes with further activities, one after the other.
+    ///
+    /// # Errors
+    ///
+    /// The activity's failure: `Unsupported` where the store keeps no transcripts.
+    pub fn messages<'c, W>(
+        &'c self,
+        ctx: &'c WorkflowContext<W>,
+        limit: Option<u64>,
+    ) -> impl Future<Output = Result<Vec<Value>, CallFailure>> + 'c {
+        let request = self.selection(MessageForm::Whole, None, limit);
+        let first = call(ctx, GetMessages, request.clone(), self.options());
+        async move {
+            let mut page = first.await?;
+            let mut messages = std::mem::take(&mut page.messages);
+            while page.cursor.is_some() {
+                page = self.page(ctx, request.clone(), page.cursor).await?;
+                messages.append(&mut page.messages);
+            }
+            Ok(messages)
+        }
+    }
+
+    /// Adds messages at the end, side by side and in their order: JSON objects with a `role`, such as
+    /// [`ChatMessage`](notekeeper_contract::ChatMessage), or in the form of a model's API.
+    ///
+    /// # Errors
+    ///
+    /// The activity's failure: `InvalidArgument` for what is no message, and for none or more than
+    /// 1,000; `TooLarge`; `Unsupported` where the store keeps no transcripts.
+    pub fn add<'c, W>(
+        &'c self,
+        ctx: &'c WorkflowContext<W>,
+        messages: impl IntoIterator<Item = impl Serialize>,
+    ) -> impl Future<Output = Result<AddMessagesOutput, CallFailure>> + 'c {
+        let values: Result<Vec<Value>, _> =
+            messages.into_iter().map(serde_json::to_value).collect();
+        let scheduled = values.map(|values| {
+            let operation = self.new_operation(ctx, "add_messages");
+            self.add_as(ctx, values, operation)
+        });
+        async move {
+            match scheduled {
+                Ok(scheduled) => scheduled.await,
+                Err(_) => Err(CallFailure::new(
+                    FailureType::InvalidArgument,
+                    "a message is not JSON",
+                )),
+            }
+        }
+    }
+
+    /// Removes all messages that are there. What is added later stays, also where this runs again.
+    ///
+    /// # Errors
+    ///
+    /// The activity's failure.
+    pub fn clear<'c, W>(
+        &'c self,
+        ctx: &'c WorkflowContext<W>,
+    ) -> impl Future<Output = Result<ClearMessagesOutput, CallFailure>> + 'c {
+        let input = ClearMessagesInput {
+            store: self.store(),
+            workspace: self.workspace(),
+            scope: self.scope_ref(),
+            conversation: self.id().as_str().to_owned(),
+            operation: Some(self.new_operation(ctx, "clear_messages")),
+        };
+        let scheduled = call(ctx, ClearMessages, input, self.options());
+        async move { Ok(scheduled.await?) }
+    }
+
+    /// Keeps a fact of the scope, in place of the one that has its key. A key or value that can't be
+    /// kept is a refused result.
+    ///
+    /// # Errors
+    ///
+    /// The activity's failure: `Unsupported` where the store keeps no facts.
+    pub fn remember<'c, W>(
+        &'c self,
+        ctx: &'c WorkflowContext<W>,
+        key: impl Into<String>,
+        value: impl Into<String>,
+    ) -> impl Future<Output = Result<Outcome<Remembered>, CallFailure>> + 'c {
+        let operation = self.new_operation(ctx, "remember");
+        let input = self.remember_input(key.into(), value.into(), operation);
+        let scheduled = call(ctx, Remember, input, self.options());
+        async move { Ok(scheduled.await?) }
+    }
+
+    /// The values of the scope's facts that match a query, best first: at most `limit`, 1 to 1,000.
+    /// Nothing in the query is syntax; an empty one finds the facts that were remembered last.
+    ///
+    /// # Errors
+    ///
+    /// The activity's failure.
+    pub fn recall<'c, W>(
+        &'c self,
+        ctx: &'c WorkflowContext<W>,
+        query: impl Into<String>,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<String>, CallFailure>> + 'c {
+        let recalled = self.recalled(ctx, query.into(), limit, RecallForm::Values);
+        async move { Ok(recalled.await?.values) }
+    }
+
+    /// As [`Conversation::recall`], with keys, scores and ages.
+    ///
+    /// # Errors
+    ///
+    /// The activity's failure.
+    pub fn recall_facts<'c, W>(
+        &'c self,
+        ctx: &'c WorkflowContext<W>,
+        query: impl Into<String>,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<RecalledFact>, CallFailure>> + 'c {
+        let recalled = self.recalled(ctx, query.into(), limit, RecallForm::Facts);
+        async move { Ok(recalled.await?.facts) }
+    }
+
+    /// Removes the fact of a key; where there is none it succeeds as well.
+    ///
+    /// # Errors
+    ///
+    /// The activity's failure.
+    pub fn forget<'c, W>(
+        &'c self,
+        ctx: &'c WorkflowContext<W>,
+        key: impl Into<String>,
+    ) -> impl Future<Output = Result<Outcome<Forgotten>, CallFailure>> + 'c {
+        let operation = self.new_operation(ctx, "forget");
+        let input = self.forget_input(key.into(), operation);
+        let scheduled = call(ctx, Forget, input, self.options());
+        async move { Ok(scheduled.await?) }
+    }
+
+    /// Asks the worker whether the conversation's store keeps transcripts and facts.
+    pub(crate) async fn is_kept<W>(&self, ctx: &WorkflowContext<W>) -> Result<bool, CallFailure> {
+        let place = MemoryPlace {
+            store: self.store(),
+            workspace: self.workspace(),
+        };
+        let input = DescribeMemoryInput {
+            memories: vec![place],
+        };
+        let described = call(ctx, DescribeMemory, input, self.options()).await?;
+        Ok(described.memories.iter().any(|it| it.keeps_transcripts))
+    }
+
+    /// Adds messages under an operation that the caller knows.
+    pub(crate) fn add_as<'c, W>(
+        &'c self,
+        ctx: &'c WorkflowContext<W>,
+        messages: Vec<Value>,
+        operation: OperationRef,
+    ) -> impl Future<Output = Result<AddMessagesOutput, CallFailure>> + use<'c, W> {
+        let input = AddMessagesInput {
+            store: self.store(),
+            workspace: self.workspace(),
+            scope: self.scope_ref(),
+            conversation: self.id().as_str().to_owned(),
+            messages,
+            operation: Some(operation),
+        };
+        let scheduled = call(ctx, AddMessages, input, self.options());
+        async move { Ok(scheduled.await?) }
+    }
+
+    /// The positions of the transcript, and the outlines of its newest messages, at most `limit`, none
+    /// before `from`.
+    pub(crate) async fn outlines<W>(
+        &self,
+        ctx: &WorkflowContext<W>,
+        from: Option<u64>,
+        limit: Option<u64>,
+    ) -> Result<GetMessagesOutput, CallFailure> {
+        let request = self.selection(MessageForm::Outline, from, limit);
+        let mut all = self.page(ctx, request.clone(), None).await?;
+        while all.cursor.is_some() {
+            let page = self.page(ctx, request.clone(), all.cursor).await?;
+            all.outlines.extend(page.outlines);
+            all.cursor = page.cursor;
+        }
+        Ok(all)
+    }
+
+    async fn page<W>(
+        &self,
+        ctx: &WorkflowContext<W>,
+        request: GetMessagesInput,
+        cursor: Option<String>,
+    ) -> Result<GetMessagesOutput, CallFailure> {
+        let request = GetMessagesInput { cursor, ..request };
+        Ok(call(ctx, GetMessages, request, self.options()).await?)
+    }
+
+    fn selection(
+        &self,
+        form: MessageForm,
+        from: Option<u64>,
+        limit: Option<u64>,
+    ) -> GetMessagesInput {
+        GetMessagesInput {
+            store: self.store(),
+            workspace: self.workspace(),
+            scope: self.scope_ref(),
+            conversation: self.id().as_str().to_owned(),
+            limit,
+            cursor: None,
+            from,
+            form,
+        }
+    }
+
+    fn recalled<'c, W>(
+        &'c self,
+        ctx: &'c WorkflowContext<W>,
+        query: String,
+        limit: usize,
+        form: RecallForm,
+    ) -> impl Future<Output = Result<RecallOutput, CallFailure>> + use<'c, W> {
+        let input = self.recall_input(query, limit, form);
+        let scheduled = call(ctx, Recall, input, self.options());
+        async move { Ok(scheduled.await?) }
+    }
+
+    pub(super) fn remember_input(
+        &self,
+        key: String,
+        value: String,
+        operation: OperationRef,
+    ) -> RememberInput {
+        RememberInput {
+            store: self.store(),
+            workspace: self.workspace(),
+            scope: self.scope_ref(),
+            key,
+            value,
+            operation: Some(operation),
+        }
+    }
+
+    pub(super) fn recall_input(
+        &self,
+        query: String,
+        limit: usize,
+        form: RecallForm,
+    ) -> RecallInput {
+        RecallInput {
+            store: self.store(),
+            workspace: self.workspace(),
+            scope: self.scope_ref(),
+            query,
+            limit,
+            form,
+        }
+    }
+
+    pub(super) fn forget_input(&self, key: String, operation: OperationRef) -> ForgetInput {
+        ForgetInput {
+            store: self.store(),
+            workspace: self.workspace(),
+            scope: self.scope_ref(),
+            key,
+            operation: Some(operation),
+        }
+    }
+}
