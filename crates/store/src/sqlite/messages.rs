@@ -111,16 +111,14 @@ async fn range(
 ) -> Result<(u64, u64), Fault> {
     // To the end of the last statement: only one of them gives a row.
     let rows: Vec<SqliteRow> = query.fetch_all(connection).await?;
-    let row = rows.first().ok_or_else(without_bounds)?;
+    let row = rows.first().ok_or_else(|| {
+        let reason = "a change of a transcript came without its range".to_owned();
+        Fault::Lasting(StoreError::Unexpected(reason))
+    })?;
     Ok((
         position_of(row.try_get("first")?),
         position_of(row.try_get("next")?),
     ))
-}
-
-fn without_bounds() -> Fault {
-    let reason = "a transcript came without its bounds".to_owned();
-    Fault::Lasting(StoreError::Unexpected(reason))
 }
 
 pub(super) async fn messages(
@@ -140,15 +138,17 @@ pub(super) async fn messages(
         .bind(newest)
         .fetch(&mut *connection);
     let mut part = PartOfRows::new(selection, bytes_max);
-    let mut bounds: Option<(i64, i64)> = None;
+    // Those of a conversation that nothing was added to.
+    let mut bounds: (i64, i64) = (0, 0);
     while let Some(row) = rows.try_next().await? {
-        match row.try_get("message")? {
-            Some(message) if part.take(message).map_err(Fault::Lasting)? => {}
-            Some(_) => break,
-            None => bounds = Some((row.try_get("first")?, row.try_get("next")?)),
+        bounds = (row.try_get("first")?, row.try_get("next")?);
+        if let Some(message) = row.try_get("message")?
+            && !part.take(message).map_err(Fault::Lasting)?
+        {
+            break;
         }
     }
-    Ok(part.finish(bounds.ok_or_else(without_bounds)?))
+    Ok(part.finish(bounds))
 }
 
 pub(super) async fn conversations(

@@ -30,6 +30,7 @@ mod restarts;
 mod round_trips;
 mod script;
 mod sqlite_files;
+mod sqlite_pages;
 mod sqlite_processes;
 mod sqlite_sharing;
 mod ticker;
