@@ -54,8 +54,9 @@ pub use operation::{Fingerprint, InvalidOperation, Operation, OperationId, canon
 pub use outline::{MessageOutline, outline, outline_of, text_tokens};
 pub use placement::{Block, is_block_of, place_blocks, remove_blocks};
 pub use recall::{
-    FACT_TERMS_MAX, RECALL_QUERY_CHARS_MAX, RECALL_TERMS_MAX, Recall, RecallCandidate, RecallQuery,
-    RecalledFact, TERM_BYTES_MAX, TERM_CHARS_MAX, fact_terms, folded_fact, prefix_end,
+    FACT_TERMS_MAX, RECALL_QUERY_CHARS_MAX, RECALL_SUBSTRINGS_MAX, RECALL_TERMS_MAX, Recall,
+    RecallCandidate, RecallQuery, RecalledFact, TERM_BYTES_MAX, TERM_CHARS_MAX, fact_terms,
+    folded_fact, prefix_end,
 };
 pub use refusal::Refusal;
 pub use scope::{

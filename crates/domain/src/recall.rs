@@ -31,7 +31,9 @@ use self::{
 };
 
 pub use self::{
-    query::{RECALL_QUERY_CHARS_MAX, RECALL_TERMS_MAX, RecallQuery, prefix_end},
+    query::{
+        RECALL_QUERY_CHARS_MAX, RECALL_SUBSTRINGS_MAX, RECALL_TERMS_MAX, RecallQuery, prefix_end,
+    },
     terms::{FACT_TERMS_MAX, TERM_BYTES_MAX, TERM_CHARS_MAX},
 };
 

@@ -21,31 +21,52 @@ impl ListedFact {
     }
 }
 
+impl ListedFact {
+    pub(crate) fn candidate(&self) -> RecallCandidate<'_> {
+        RecallCandidate {
+            key: self.fact.key.as_str(),
+            value: self.fact.value(),
+            order: self.order,
+            age_seconds: self.age_seconds,
+        }
+    }
+}
+
+/// The facts of rows. Odd ones, which a person made with a console, are passed over, as odd names of
+/// notes are.
+fn facts_of(rows: Vec<FactRow>) -> Vec<ListedFact> {
+    let rows_count = rows.len();
+    let facts: Vec<_> = rows.into_iter().filter_map(ListedFact::of_row).collect();
+    warn_of(rows_count - facts.len());
+    facts
+}
+
+fn warn_of(skipped: usize) {
+    if skipped > 0 {
+        tracing::warn!(skipped, "the store holds facts that no operation accepts");
+    }
+}
+
 impl Facts {
-    /// The first rows of a list that goes one further where there are more. Odd facts are passed
-    /// over, as odd names of notes are.
+    /// The first rows of a list that goes one further where there are more.
     pub(crate) fn of_rows(mut rows: Vec<FactRow>, facts_max: usize) -> Self {
         let more = rows.len() > facts_max;
         rows.truncate(facts_max);
-        let listed = rows.len();
-        let facts: Vec<_> = rows.into_iter().filter_map(ListedFact::of_row).collect();
-        let skipped = listed - facts.len();
-        if skipped > 0 {
-            tracing::warn!(skipped, "the store holds facts that no operation accepts");
-        }
+        let facts = facts_of(rows);
         Self { facts, more }
     }
 }
 
-/// What an empty query finds: a fact as it is.
-pub(crate) fn recalled((key, value, order, age_seconds): FactRow) -> RecalledFact {
-    RecalledFact {
-        key,
-        value,
+/// What an empty query finds: facts as they are.
+pub(crate) fn recalled(rows: Vec<FactRow>) -> Vec<RecalledFact> {
+    let recalled = facts_of(rows).into_iter().map(|listed| RecalledFact {
+        key: listed.fact.key.as_str().to_owned(),
+        value: listed.fact.value().to_owned(),
         score: 0.0,
-        order,
-        age_seconds: u64::try_from(age_seconds).unwrap_or_default(),
-    }
+        order: listed.order,
+        age_seconds: listed.age_seconds,
+    });
+    recalled.collect()
 }
 
 /// A fact with what it is found by.
@@ -77,28 +98,36 @@ pub(crate) fn term_ranges(query: &RecallQuery) -> (&[String], Vec<String>) {
     (query.prefixes(), after.collect())
 }
 
-/// Texts that are looked at before other tasks get their turn, in bytes: fractions of a millisecond.
+/// Texts that are looked at before other tasks get their turn, in bytes: about as long as the longest
+/// fact, which is looked at in one go, and takes a few milliseconds.
 const BYTES_BETWEEN_PAUSES: usize = 16 * 1024;
 
-/// Offers of facts, one after the other, that keep no other task waiting.
+/// Offers of facts, one after the other, between which other tasks get their turn.
 #[derive(Debug, Default)]
 pub(crate) struct Offers {
     bytes: usize,
+    skipped: usize,
 }
 
 impl Offers {
-    pub(crate) async fn offer(&mut self, recall: &mut Recall<'_>, row: &FactRow) {
-        let (key, value, order, age_seconds) = row;
-        recall.offer(RecallCandidate {
-            key,
-            value,
-            order: *order,
-            age_seconds: u64::try_from(*age_seconds).unwrap_or_default(),
-        });
-        self.bytes += key.len() + value.len();
+    pub(crate) async fn offer(&mut self, recall: &mut Recall<'_>, fact: RecallCandidate<'_>) {
+        recall.offer(fact);
+        self.bytes += fact.key.len() + fact.value.len();
         if self.bytes > BYTES_BETWEEN_PAUSES {
             self.bytes = 0;
             tokio::task::yield_now().await;
         }
+    }
+
+    /// Offers the fact of a row, unless it is an odd one.
+    pub(crate) async fn offer_row(&mut self, recall: &mut Recall<'_>, row: FactRow) {
+        match ListedFact::of_row(row) {
+            Some(listed) => self.offer(recall, listed.candidate()).await,
+            None => self.skipped += 1,
+        }
+    }
+
+    pub(crate) fn finish(self) {
+        warn_of(self.skipped);
     }
 }

@@ -70,7 +70,8 @@ pub(super) fn is_found_by_index(query: &RecallQuery, fact: RecallCandidate<'_>) 
 /// Whether the folded text of a fact has one of a query's substrings.
 pub(super) fn is_found_by_scan(query: &RecallQuery, fact: RecallCandidate<'_>) -> bool {
     let folded = folded_fact(fact.key, fact.value);
-    query.substrings().iter().any(|text| folded.contains(text))
+    let mut fewest = query.fewest_substrings().into_iter();
+    fewest.any(|text| folded.contains(&text))
 }
 
 #[test]

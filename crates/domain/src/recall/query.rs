@@ -1,5 +1,7 @@
 //! What is looked for.
 
+use std::cmp::Reverse;
+
 use unicode_normalization::UnicodeNormalization;
 
 use super::{
@@ -14,6 +16,10 @@ pub const RECALL_QUERY_CHARS_MAX: usize = 1_000;
 
 /// Most terms of a query. Of more the first count.
 pub const RECALL_TERMS_MAX: usize = 32;
+
+/// Most words of a query that are looked for anywhere in a text, inside of other words as well. Of more
+/// the longest count. Each is looked for in all facts of a scope, because no index finds them.
+pub const RECALL_SUBSTRINGS_MAX: usize = 8;
 
 /// Shortest word that also finds longer words that begin with it, in characters. Korean ones may have
 /// one syllable.
@@ -98,9 +104,30 @@ impl RecallQuery {
     }
 
     /// Texts that are looked for anywhere in [`folded_fact`](super::folded_fact): the whole query, as
-    /// it is and without punctuation around it, and words of some length. Nothing in them is a pattern.
+    /// it is and without punctuation around it, and its longest words, at most
+    /// [`RECALL_SUBSTRINGS_MAX`], where they have some length. Nothing in them is a pattern.
     pub fn substrings(&self) -> &[String] {
         &self.substrings
+    }
+
+    /// The fewest of the [substrings](Self::substrings) by which all texts are found that hold one of
+    /// them: whatever holds another one holds one of these.
+    ///
+    /// ```
+    /// use notekeeper_domain::RecallQuery;
+    ///
+    /// let query = RecallQuery::parse("see src/auth.rs");
+    /// assert_eq!(query.substrings(), ["see src/auth.rs", "src/auth.rs", "auth.rs", "auth"]);
+    /// assert_eq!(query.fewest_substrings(), ["auth"]);
+    /// ```
+    pub fn fewest_substrings(&self) -> Vec<String> {
+        // None is there twice.
+        let holds_another = |text: &String| {
+            let mut others = self.substrings.iter().filter(|other| *other != text);
+            others.any(|other| text.contains(other.as_str()))
+        };
+        let fewest = self.substrings.iter().filter(|text| !holds_another(text));
+        fewest.cloned().collect()
     }
 
     pub(super) fn terms(&self) -> &[Term] {
@@ -215,7 +242,8 @@ fn substring_chars_min(term: &str) -> usize {
     }
 }
 
-/// The whole query, it without punctuation around it, and its longer words, decomposed as folded texts are.
+/// The whole query, it without punctuation around it, and its longest words, decomposed as folded texts
+/// are, in the order of the query.
 fn substrings(whole: String, terms: &[Term]) -> Vec<String> {
     if terms.is_empty() {
         return Vec::new();
@@ -223,13 +251,20 @@ fn substrings(whole: String, terms: &[Term]) -> Vec<String> {
     let inner = trimmed(&whole).map(str::to_owned);
     let mut substrings = vec![whole];
     substrings.extend(inner);
-    for term in terms {
-        let long = term.text.chars().count() >= substring_chars_min(&term.text);
+    let mut words: Vec<(usize, usize, String)> = Vec::new();
+    for (at, term) in terms.iter().enumerate() {
+        let chars = term.text.chars().count();
         let text: String = term.text.nfd().collect();
-        if long && !substrings.contains(&text) {
-            substrings.push(text);
+        let known = substrings.contains(&text) || words.iter().any(|(.., word)| *word == text);
+        if chars >= substring_chars_min(&term.text) && !known {
+            words.push((chars, at, text));
         }
     }
+    // Of words of one length the first.
+    words.sort_unstable_by_key(|(chars, at, _)| (Reverse(*chars), *at));
+    words.truncate(RECALL_SUBSTRINGS_MAX);
+    words.sort_unstable_by_key(|(_, at, _)| *at);
+    substrings.extend(words.into_iter().map(|(.., word)| word));
     substrings
 }
 

@@ -128,7 +128,7 @@ fn bits(mut set: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Terms, substrings or phrases of a query: at most 34.
+/// Terms, substrings or phrases of a query: at most 32.
 #[expect(clippy::cast_possible_truncation, reason = "a small number")]
 fn small(count: usize) -> u32 {
     count as u32

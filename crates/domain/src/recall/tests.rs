@@ -79,6 +79,23 @@ fn a_term_beyond_the_bound_of_a_fact_is_found_as_a_substring_alone() {
 }
 
 #[test]
+fn the_longest_words_of_a_long_query_are_looked_for_inside_of_others() {
+    let words: Vec<String> = (0..12)
+        .map(|n| format!("w{n:x}{}", "o".repeat(3 + n)))
+        .collect();
+    let query = RecallQuery::parse(&format!("({})", words.join(" ")));
+    assert_eq!(query.fewest_substrings(), words[4..]);
+    assert_eq!(query.substrings().len(), 2 + RECALL_SUBSTRINGS_MAX);
+    let facts = words
+        .iter()
+        .map(|word| (format!("k{word}"), format!("x{word}x")));
+    let facts: Vec<(String, String)> = facts.collect();
+    let found = answer(&query, &facts, 20);
+    assert_eq!(found.len(), 8, "{found:?}");
+    assert!(found.iter().all(|fact| fact.score <= 0.1));
+}
+
+#[test]
 fn a_value_of_one_word_repeated_has_that_term() {
     assert_eq!(fact_terms("k", &"tea ".repeat(4_096)), ["k", "tea"]);
 }
@@ -320,7 +337,7 @@ proptest! {
         let parsed = RecallQuery::parse(&query);
         prop_assert!(parsed.exact().len() <= RECALL_TERMS_MAX);
         prop_assert!(parsed.prefixes().len() <= RECALL_TERMS_MAX);
-        prop_assert!(parsed.substrings().len() <= RECALL_TERMS_MAX + 2);
+        prop_assert!(parsed.substrings().len() <= RECALL_SUBSTRINGS_MAX + 2);
         prop_assert_eq!(parsed.is_empty(), folded(&query).is_empty());
         prop_assert_eq!(parsed.is_empty(), parsed.substrings().is_empty());
         if !parsed.is_empty() {

@@ -1,6 +1,6 @@
 //! Facts, as [`FactStore`] says.
 
-use std::{ops::Bound, time::Instant};
+use std::{ops::Bound, sync::Arc, time::Instant};
 
 use async_trait::async_trait;
 use notekeeper_domain::{
@@ -10,39 +10,50 @@ use notekeeper_domain::{
 use super::InMemoryStore;
 use crate::{
     FactForgotten, FactKept, FactStore, Facts, ListedFact, MutationError, StoreError,
-    values::check_operation,
+    kept_facts::Offers, values::check_operation,
 };
-
-/// Texts that a recall looks at before other tasks get their turn, in bytes.
-const BYTES_BETWEEN_PAUSES: usize = 128 * 1024;
 
 /// A fact as it was remembered last.
 #[derive(Debug, Clone)]
 pub(super) struct KeptFact {
-    fact: Fact,
+    /// Shared with recalls, which go on after the lock was given back.
+    fact: Arc<Fact>,
     order: i64,
     remembered_at: Instant,
 }
 
 impl KeptFact {
+    fn candidate(&self) -> RecallCandidate<'_> {
+        RecallCandidate {
+            key: self.fact.key.as_str(),
+            value: self.fact.value(),
+            order: self.order,
+            age_seconds: self.age_seconds(),
+        }
+    }
+
+    fn age_seconds(&self) -> u64 {
+        self.remembered_at.elapsed().as_secs()
+    }
+
     fn listed(&self) -> ListedFact {
         ListedFact {
-            fact: self.fact.clone(),
+            fact: Fact::clone(&self.fact),
             order: self.order,
-            age_seconds: self.remembered_at.elapsed().as_secs(),
+            age_seconds: self.age_seconds(),
         }
     }
 }
 
 impl InMemoryStore {
     /// All facts of a scope, of one moment, ascending by key.
-    fn all_facts(&self, scope: &Scope) -> Vec<ListedFact> {
+    fn all_facts(&self, scope: &Scope) -> Vec<KeptFact> {
         let state = self.lock();
         let in_scope = state.scopes.get(scope);
         let facts = in_scope
             .into_iter()
             .flat_map(|in_scope| in_scope.facts.values());
-        facts.map(KeptFact::listed).collect()
+        facts.cloned().collect()
     }
 }
 
@@ -62,7 +73,7 @@ impl FactStore for InMemoryStore {
         }
         state.last_order += 1;
         let kept = KeptFact {
-            fact: fact.clone(),
+            fact: Arc::new(fact.clone()),
             order: state.last_order,
             remembered_at: Instant::now(),
         };
@@ -104,20 +115,9 @@ impl FactStore for InMemoryStore {
         let facts = self.all_facts(scope);
         let mut recall = Recall::new(query, limit);
         loop {
-            let mut bytes = 0;
-            for listed in &facts {
-                let (key, value) = (listed.fact.key.as_str(), listed.fact.value());
-                recall.offer(RecallCandidate {
-                    key,
-                    value,
-                    order: listed.order,
-                    age_seconds: listed.age_seconds,
-                });
-                bytes += key.len() + value.len();
-                if bytes > BYTES_BETWEEN_PAUSES {
-                    bytes = 0;
-                    tokio::task::yield_now().await;
-                }
+            let mut offers = Offers::default();
+            for kept in &facts {
+                offers.offer(&mut recall, kept.candidate()).await;
             }
             if recall.unread().is_empty() {
                 return Ok(recall.finish());

@@ -45,6 +45,10 @@ pub(super) async fn recall(
     let mut transaction = connection.begin_with(BEGIN).await?;
     let mut recall = Recall::new(query, limit);
     offer(&mut transaction, wanted.ask(source), &mut recall).await?;
+    if matches!(source, Source::Index) && recall.needs_scan() {
+        // At this moment there are fewer than there were at the one before.
+        offer(&mut transaction, wanted.ask(Source::All), &mut recall).await?;
+    }
     loop {
         let keys = recall.unread();
         if keys.is_empty() {
@@ -66,7 +70,7 @@ async fn newest(
         .bind(counts::limit(limit))
         .fetch_all(connection)
         .await?;
-    Ok(rows.into_iter().map(recalled).collect())
+    Ok(recalled(rows))
 }
 
 /// Where facts are looked for.
@@ -100,7 +104,7 @@ impl<'a> Wanted<'a> {
             .bind(after);
         match source {
             Source::Index => rows,
-            Source::All => rows.bind(self.query.substrings()),
+            Source::All => rows.bind(self.query.fewest_substrings()),
         }
     }
 }
@@ -118,7 +122,8 @@ async fn offer(
     let mut rows = rows.fetch(connection);
     let mut offers = Offers::default();
     while let Some(row) = rows.try_next().await? {
-        offers.offer(recall, &row).await;
+        offers.offer_row(recall, row).await;
     }
+    offers.finish();
     Ok(())
 }

@@ -53,7 +53,7 @@ async fn newest(
         .bind(counts::limit(limit))
         .fetch_all(connection)
         .await?;
-    Ok(rows.into_iter().map(recalled).collect())
+    Ok(recalled(rows))
 }
 
 type Rows<'q> = QueryAs<'q, Sqlite, FactRow, SqliteArguments>;
@@ -68,7 +68,7 @@ fn of_index<'q>(scope: &'q Scope, query: &RecallQuery) -> Rows<'q> {
 }
 
 fn of_scan<'q>(scope: &'q Scope, query: &RecallQuery) -> Rows<'q> {
-    let texts = array(query.substrings());
+    let texts = array(&query.fewest_substrings());
     sqlx::query_as(SCAN_FACTS).bind(scope.as_str()).bind(texts)
 }
 
@@ -91,7 +91,8 @@ async fn offer(
     let mut rows = rows.fetch(connection);
     let mut offers = Offers::default();
     while let Some(row) = rows.try_next().await? {
-        offers.offer(recall, &row).await;
+        offers.offer_row(recall, row).await;
     }
+    offers.finish();
     Ok(())
 }

@@ -26,6 +26,7 @@ mod metadata;
 mod migrations;
 mod plans;
 mod proxy;
+mod recalls;
 mod restarts;
 mod round_trips;
 mod script;
