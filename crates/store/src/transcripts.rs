@@ -37,8 +37,10 @@ pub trait TranscriptStore: Send + Sync {
         operation: Option<&Operation>,
     ) -> Result<MessagesAdded, MutationError>;
 
-    /// Removes all messages that are there when it takes effect. What is added later stays, also
-    /// where the same operation is repeated. A conversation that nothing was added to isn't made by it.
+    /// Removes all messages whose addition had ended when this began, up to one position. Those of
+    /// additions that are under way meanwhile go with them or stay, as additions that come later do: the
+    /// answer says where it ended. What is added later stays, also where the same operation is
+    /// repeated. A conversation that nothing was added to isn't made by it.
     async fn clear_messages(
         &self,
         scope: &Scope,

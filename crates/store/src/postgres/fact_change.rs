@@ -5,7 +5,9 @@
 //! came between, this one is made again in a transaction that locks the fact first. The fact comes
 //! before the receipt, as a note does.
 
-use notekeeper_domain::{FactKey, Operation, Scope};
+use std::sync::OnceLock;
+
+use notekeeper_domain::{Fact, FactKey, Operation, Scope};
 use sqlx::{
     Connection as _, PgConnection, Postgres, Row as _, postgres::PgArguments, query::Query,
 };
@@ -133,7 +135,23 @@ impl<'a> Target<'a> {
 }
 
 /// Keeps a fact.
-impl Change for IndexedFact<'_> {
+#[derive(Debug)]
+pub(super) struct Remember<'a> {
+    fact: &'a Fact,
+    /// Made when it is written first: not where the receipt answers.
+    indexed: OnceLock<IndexedFact<'a>>,
+}
+
+impl<'a> Remember<'a> {
+    pub(super) fn new(fact: &'a Fact) -> Self {
+        Self {
+            fact,
+            indexed: OnceLock::new(),
+        }
+    }
+}
+
+impl Change for Remember<'_> {
     type Done = FactKept;
 
     fn done(existed: bool) -> FactKept {
@@ -153,11 +171,12 @@ impl Change for IndexedFact<'_> {
             Some(_) => UPDATE_FACT,
             None => CREATE_FACT,
         };
+        let indexed = self.indexed.get_or_init(|| IndexedFact::new(self.fact));
         let mut query = target
             .bind(statement)
             .bind(self.fact.value())
-            .bind(&self.folded)
-            .bind(&self.terms)
+            .bind(&indexed.folded)
+            .bind(&indexed.terms)
             .bind(target.fingerprint());
         if let Some(number) = number {
             query = query.bind(number).bind(number != PLACEHOLDER_NUMBER);

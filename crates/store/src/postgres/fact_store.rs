@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 
 use super::{
     attempts::{Repeatable, attempted},
-    fact_change::{Forget, Target},
+    fact_change::{Forget, Remember, Target},
     fault::Fault,
     recall::recall,
     receipt::repeatable,
@@ -14,9 +14,7 @@ use super::{
 };
 use crate::{
     FactForgotten, FactKept, FactStore, Facts, ListedFact, MutationError, StoreError,
-    counts::limit,
-    kept_facts::{FactRow, IndexedFact},
-    values::check_operation,
+    counts::limit, kept_facts::FactRow, values::check_operation,
 };
 
 const READ_FACTS: &str = include_str!("sql/read_facts.sql");
@@ -31,14 +29,14 @@ impl FactStore for PostgresStore {
         operation: Option<&Operation>,
     ) -> Result<FactKept, MutationError> {
         operation.map_or(Ok(()), check_operation)?;
-        let indexed = IndexedFact::new(fact);
         let target = Target {
             scope,
             key: &fact.key,
             operation,
         };
+        let kept = Remember::new(fact);
         attempted!(self, repeatable(operation), |connection| target
-            .change(connection, &indexed))?
+            .change(connection, &kept))?
     }
 
     async fn forget(

@@ -35,6 +35,8 @@ impl FactStore for SqliteStore {
             key: &fact.key,
             operation,
         };
+        // Also for a repetition, which needs none of it: making terms of the longest fact takes
+        // milliseconds, and once the receipt is looked up, all other writers wait for this one.
         let fact = &IndexedFact::new(fact);
         self.mutate(&Remember { target, fact }).await?
     }
