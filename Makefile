@@ -7,7 +7,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo dev binary test test-scripts vectors record contract lint build build-tests bench-quick bench-soak \
-	bench-compare bench-report bench-build clean-toolbox
+	bench-history bench-compare bench-report bench-build clean-toolbox
 
 CARGO ?= cargo
 PYTHON ?= python3
@@ -41,6 +41,7 @@ help:
 	@echo 'make build           the release binary'
 	@echo 'make bench-quick     measure for less than ten minutes; writes docs/performance.md'
 	@echo 'make bench-soak      a worker'"'"'s memory over many activities, another ten minutes'
+	@echo 'make bench-history   conversations of 1,000 turns, checked and measured, a quarter of an hour'
 	@echo 'make bench-compare   transcripts, facts and recall beside a Python library'"'"'s, case by case; checks docs/comparison.md,'
 	@echo '                     COMPARE_ARGS=--write writes it'
 	@echo 'make bench-report    docs/performance.md anew, from the results that are there'
@@ -108,6 +109,9 @@ bench-quick: bench-build
 
 bench-soak: bench-build
 	@$(SERVICES) $(BUILT)/release/notekeeper-bench soak $(BENCH_ARGS)
+
+bench-history: bench-build
+	@$(SERVICES) $(BUILT)/release/notekeeper-bench history $(BENCH_ARGS)
 
 # Behaviours and not times, so the binary of the tests does. COMPARE_ARGS="--only Recall" runs some cases alone.
 bench-compare: binary

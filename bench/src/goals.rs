@@ -2,6 +2,7 @@
 
 use crate::{
     bare::BARE,
+    history::{BYTES_WARNED, EVENTS_WARNED, Histories, HistoryBytes},
     memory::WorkerMemory,
     peer::PEER,
     pgbench::PGBENCH,
@@ -24,7 +25,7 @@ pub(crate) struct Goal {
 }
 
 /// All of them, in the order of the table.
-pub(crate) fn all(quick: &Quick, _soak: Option<&Soak>) -> Vec<Goal> {
+pub(crate) fn all(quick: &Quick, histories: Option<&Histories>, _soak: Option<&Soak>) -> Vec<Goal> {
     let mut goals = Vec::new();
     let write = [1, 8, 32].map(|clients| (Work::Write, clients));
     for (against, least) in [(BARE, 0.9), (PGBENCH, 0.6), (PEER, 4.0)] {
@@ -59,7 +60,7 @@ pub(crate) fn all(quick: &Quick, _soak: Option<&Soak>) -> Vec<Goal> {
     goals.extend(remote(&quick.temporal));
     goals.push(local(&quick.temporal));
     goals.extend(memory(&quick.memory));
-    goals.extend(history(quick));
+    goals.extend(history(histories));
     goals.extend(later());
     goals
 }
@@ -187,24 +188,76 @@ fn memory(memory: &WorkerMemory) -> [Goal; 2] {
     ]
 }
 
-fn history(quick: &Quick) -> [Goal; 2] {
-    let bytes = &quick.history;
-    let share = |part: usize, whole: usize, most: f64| {
-        let percent = part as f64 / whole as f64 * 100.0;
-        Some((percent, most, format!("{} %", figure(percent))))
+fn history(histories: Option<&Histories>) -> [Goal; 4] {
+    let share = |part: fn(&HistoryBytes) -> (usize, usize), most: f64| {
+        let Histories { plain, local, .. } = histories?;
+        let [remote, local] = [plain, local].map(|bytes| {
+            let (part, whole) = part(bytes);
+            part as f64 / whole as f64 * 100.0
+        });
+        let measured = format!(
+            "{} %; by local activities {} %",
+            figure(remote),
+            figure(local)
+        );
+        Some((remote, most, measured))
     };
     [
         at_most(
             "1,000 turns, memory unchanged: snapshot results",
             "≤ 5 % of the bytes with the block in each",
-            share(bytes.results_recorded, bytes.results_inlined, 5.0),
+            share(|bytes| (bytes.results_recorded, bytes.results_inlined), 5.0),
         ),
         at_most(
             "1,000 turns, memory unchanged: whole history",
             "≤ 25 % of the bytes with the block in each result and model input",
-            share(bytes.recorded, bytes.inlined, 25.0),
+            share(|bytes| (bytes.recorded, bytes.inlined), 25.0),
         ),
+        longest_run(histories),
+        replays(histories),
     ]
+}
+
+fn longest_run(histories: Option<&Histories>) -> Goal {
+    let most = histories.map(|histories| {
+        let all = histories.all();
+        let events = all.map(|bytes| bytes.most_events).into_iter().max();
+        let bytes = all.map(|bytes| bytes.most_bytes).into_iter().max();
+        (events.unwrap_or_default(), bytes.unwrap_or_default())
+    });
+    Goal {
+        what: "1,000 turns, and 1,000 turns of 10 messages: the longest run's history",
+        goal: format!(
+            "< {EVENTS_WARNED} events and {} MiB",
+            BYTES_WARNED / 1024 / 1024
+        ),
+        measured: most.map_or_else(
+            || "not measured".to_owned(),
+            |(events, bytes)| format!("{events} events, {:.2} MiB", bytes as f64 / 1024.0 / 1024.0),
+        ),
+        reached: most.map(|(events, bytes)| events < EVENTS_WARNED && bytes < BYTES_WARNED),
+    }
+}
+
+fn replays(histories: Option<&Histories>) -> Goal {
+    let all = histories.map(Histories::all);
+    Goal {
+        what: "the same: messages found in the store, in order; runs whose history replays",
+        goal: "all".to_owned(),
+        measured: all.map_or_else(
+            || "not measured".to_owned(),
+            |all| {
+                let each = all.map(|bytes| {
+                    format!(
+                        "{} messages, {} of {} runs",
+                        bytes.messages, bytes.replayed, bytes.runs
+                    )
+                });
+                each.join("; ")
+            },
+        ),
+        reached: all.map(|all| all.iter().all(|bytes| bytes.replayed == bytes.runs)),
+    }
 }
 
 fn at_most(what: &'static str, goal: &str, found: Option<(f64, f64, String)>) -> Goal {

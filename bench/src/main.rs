@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 
-use crate::{host::HostArgs, quick::QuickArgs, soak::SoakArgs};
+use crate::{history::HistoryArgs, host::HostArgs, quick::QuickArgs, soak::SoakArgs};
 
 /// Measures Notekeeper.
 #[derive(Debug, Parser)]
@@ -45,6 +45,9 @@ enum Command {
     /// A worker's memory over many activities; writes bench/results/soak.json and
     /// docs/performance.md.
     Soak(SoakArgs),
+    /// Conversations of 1,000 turns, one of them with 10,000 messages: checks them, and writes
+    /// bench/results/history.json and docs/performance.md.
+    History(HistoryArgs),
     /// Writes docs/performance.md anew from the results.
     Report,
     /// Serves a task queue, for the other commands.
@@ -57,6 +60,7 @@ async fn main() -> anyhow::Result<()> {
     match Cli::parse().command {
         Command::Quick(args) => quick::run(args).await,
         Command::Soak(args) => soak::run(args).await,
+        Command::History(args) => history::run(args).await,
         Command::Report => report::write(),
         Command::Host(args) => host::serve(args).await,
     }

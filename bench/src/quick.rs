@@ -15,7 +15,6 @@ use crate::{
     bare::Bare,
     dataset,
     drive::Length,
-    history,
     machine::{Built, Machine},
     memory,
     peer::{PEER, Peer},
@@ -87,11 +86,6 @@ pub(crate) async fn run(args: QuickArgs) -> anyhow::Result<()> {
         progress("memory: a worker at rest and with 1,000 operations in flight");
         quick.memory = memory::measure(&stage).await?;
         println!("{:?}", quick.memory);
-    }
-    if args.wants("history") {
-        progress("history: a conversation of 1,000 turns");
-        quick.history = history::measure(&stage).await?;
-        println!("{:?}", quick.history);
     }
     stage.clear().await?;
     quick.took_seconds = began.elapsed().as_secs_f64();

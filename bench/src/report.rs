@@ -2,14 +2,16 @@
 
 mod tables;
 
-pub(crate) use tables::{cell, temporal};
+pub(crate) use tables::{cell, history, temporal};
 
 use std::fmt::Write as _;
 
 use anyhow::Context as _;
 
 use crate::{
-    bench_directory, goals, repository,
+    bench_directory, goals,
+    history::Histories,
+    repository,
     results::{self, Quick},
     soak::Soak,
 };
@@ -21,21 +23,27 @@ const FINDINGS: &str = "findings.md";
 pub(crate) fn write() -> anyhow::Result<()> {
     let quick: Quick =
         results::read("quick.json")?.context("there are no results yet; run `make bench-quick`")?;
+    let histories: Option<Histories> = results::read("history.json")?;
     let soak: Option<Soak> = results::read("soak.json")?;
     let findings = std::fs::read_to_string(bench_directory().join(FINDINGS))?;
-    let text = page(&quick, soak.as_ref(), &findings)?;
+    let text = page(&quick, histories.as_ref(), soak.as_ref(), &findings)?;
     std::fs::write(repository().join("docs").join("performance.md"), text)?;
     Ok(())
 }
 
-fn page(quick: &Quick, soak: Option<&Soak>, findings: &str) -> Result<String, std::fmt::Error> {
+fn page(
+    quick: &Quick,
+    histories: Option<&Histories>,
+    soak: Option<&Soak>,
+    findings: &str,
+) -> Result<String, std::fmt::Error> {
     let mut page = String::from(INTRODUCTION);
-    goals_table(&mut page, quick, soak)?;
+    goals_table(&mut page, quick, histories, soak)?;
     page.push_str(HOW_TO_RUN);
     machine(&mut page, quick)?;
     page.push_str(&tables::store(quick)?);
     page.push_str(&tables::temporal(&quick.temporal)?);
-    page.push_str(&tables::history(&quick.history)?);
+    page.push_str(&tables::histories(histories)?);
     page.push_str(&tables::memory(&quick.memory, soak)?);
     page.push_str(WHAT_IS_NOT_EQUAL);
     page.push_str("\n## What was found out\n\n");
@@ -64,6 +72,7 @@ const HOW_TO_RUN: &str = "
 ```sh
 make bench-quick    # builds the release binaries, then measures for less than ten minutes
 make bench-soak     # a worker's memory over half a million activities, another ten minutes
+make bench-history  # conversations of 1,000 turns, a quarter of an hour
 make bench-report   # writes this page anew from bench/results/*.json
 ```
 
@@ -95,9 +104,14 @@ const WHAT_IS_NOT_EQUAL: &str = "
   options. For the binary itself `load_snapshot` of no memory stands in.
 ";
 
-fn goals_table(page: &mut String, quick: &Quick, soak: Option<&Soak>) -> std::fmt::Result {
+fn goals_table(
+    page: &mut String,
+    quick: &Quick,
+    histories: Option<&Histories>,
+    soak: Option<&Soak>,
+) -> std::fmt::Result {
     page.push_str("| what | goal | measured | |\n| --- | --- | --- | --- |\n");
-    for goal in goals::all(quick, soak) {
+    for goal in goals::all(quick, histories, soak) {
         let mark = match goal.reached {
             Some(true) => "reached",
             Some(false) => "**not reached**",

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
     bench_directory,
-    history::HistoryBytes,
     machine::{Built, Machine},
     memory::WorkerMemory,
     through_temporal::ThroughTemporal,
@@ -28,7 +27,6 @@ pub(crate) struct Quick {
     /// Whether the peer found the same as we did, with the same scores and snippets.
     pub(crate) same_hits: Option<bool>,
     pub(crate) temporal: ThroughTemporal,
-    pub(crate) history: HistoryBytes,
     pub(crate) memory: WorkerMemory,
 }
 

@@ -169,7 +169,7 @@ pub(crate) struct BinaryWorker<'a> {
 }
 
 /// The product's binary, which is built beside this one.
-fn binary() -> anyhow::Result<PathBuf> {
+pub(crate) fn binary() -> anyhow::Result<PathBuf> {
     let program = std::env::current_exe()?.with_file_name("notekeeper");
     ensure!(
         program.is_file(),

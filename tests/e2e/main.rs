@@ -15,6 +15,7 @@ mod failures;
 mod fetched_histories;
 mod live_model;
 mod local_activities;
+mod long_conversations;
 mod messages_commands;
 mod note_commands;
 mod operations;

@@ -17,10 +17,10 @@ use notekeeper_workflows::{
 };
 use serde_json::Value;
 use temporalio_client::{
-    Client, ClientOptions, Connection, ConnectionOptions, RpcOptions, Url, WorkflowDescribeOptions,
-    WorkflowExecuteUpdateOptions, WorkflowFetchHistoryOptions, WorkflowGetResultOptions,
-    WorkflowHandle, WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartOptions,
-    WorkflowStartUpdateOptions, WorkflowUpdateHandle,
+    Client, ClientOptions, Connection, ConnectionOptions, NamespacedClient as _, RpcOptions, Url,
+    WorkflowDescribeOptions, WorkflowExecuteUpdateOptions, WorkflowExecutionInfo,
+    WorkflowFetchHistoryOptions, WorkflowGetResultOptions, WorkflowHandle, WorkflowQueryOptions,
+    WorkflowSignalOptions, WorkflowStartOptions, WorkflowStartUpdateOptions, WorkflowUpdateHandle,
     errors::{WorkflowGetResultError, WorkflowUpdateError},
 };
 use temporalio_common::protos::temporal::api::{
@@ -340,6 +340,21 @@ pub(crate) async fn close(agent: &Agent) {
 /// The history of the open or last run.
 pub(crate) async fn history(agent: &Agent) -> History {
     let events = agent
+        .fetch_history(WorkflowFetchHistoryOptions::default())
+        .into_events()
+        .await
+        .expect("fetch the history");
+    History { events }
+}
+
+/// The history of one of a conversation's runs.
+pub(crate) async fn history_of_run(bed: &Bed, agent: &Agent, run_id: &str) -> History {
+    let events = WorkflowExecutionInfo::builder()
+        .namespace(bed.client.namespace())
+        .workflow_id(agent.info().workflow_id.as_str())
+        .run_id(run_id)
+        .build()
+        .bind_untyped(bed.client.clone())
         .fetch_history(WorkflowFetchHistoryOptions::default())
         .into_events()
         .await

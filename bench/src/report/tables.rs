@@ -4,7 +4,7 @@ use std::fmt::{Error, Write as _};
 
 use crate::{
     goals::{figure, ratio},
-    history::HistoryBytes,
+    history::{Histories, HistoryBytes},
     memory::WorkerMemory,
     product::POSTGRES,
     results::Quick,
@@ -97,38 +97,71 @@ pub(crate) fn temporal(temporal: &ThroughTemporal) -> Result<String, Error> {
     Ok(text)
 }
 
-/// What a conversation writes.
-pub(super) fn history(bytes: &HistoryBytes) -> Result<String, Error> {
-    let mut text = String::from("\n## History\n\n");
+/// What conversations write.
+pub(super) fn histories(histories: Option<&Histories>) -> Result<String, Error> {
+    let mut text = String::from("\n## History\n");
+    let Some(histories) = histories else {
+        text.push_str(
+            "\n`make bench-history`, which tells what conversations write, was not run yet.\n",
+        );
+        return Ok(text);
+    };
     writeln!(
         text,
-        "One `AgentWorkflow` answers {} short messages with the scripted model; its notebook has 20 notes, its block of {} \
-         characters never changes. {} runs, each continued as the next, with {} events, took {:.0} s. Inlined means: the recorded \
-         histories, with the block's text put into every snapshot result and model input, encoded again.\n",
-        bytes.turns, bytes.block_chars, bytes.runs, bytes.events, bytes.seconds,
+        "\nThree `AgentWorkflow`s with the scripted model, short messages, a notebook of 20 notes and a block that never changes; a \
+         policy has the model summarise what is older than some sixty messages (`make bench-history`, {}, commit {}, load \
+         average {}). Of each, the transcript in the store was compared message by message, and the history of each run was \
+         replayed in a process of its own. Inlined means: the recorded histories, with the block's text put into every snapshot \
+         result and model input, encoded again.",
+        histories.built.when, histories.built.commit, histories.machine.load_before,
     )?;
-    let block_twice = bytes.inlined - bytes.recorded;
-    let without = |whole: usize| whole.saturating_sub(bytes.transcript);
-    let lines = [
+    for (title, bytes) in [
+        ("Prompt and answer", &histories.plain),
+        (
+            "Prompt and answer, memory and transcript by local activities",
+            &histories.local,
+        ),
+        (
+            "Four calls of fact tools in each turn, one after the other",
+            &histories.with_tools,
+        ),
+    ] {
+        write!(text, "\n**{title}**: ")?;
+        text.push_str(&history(bytes)?);
+    }
+    Ok(text)
+}
+
+/// What one conversation writes.
+pub(crate) fn history(bytes: &HistoryBytes) -> Result<String, Error> {
+    let mut text = String::new();
+    writeln!(
+        text,
+        "{} turns, {} messages, {} runs, {} events, {:.0} s. The longest run has {} events and {} kB. A turn takes {} bytes of \
+         history, a model request beside all else {} bytes of arguments. The block has {} characters.\n",
+        bytes.turns,
+        bytes.messages,
+        bytes.runs,
+        bytes.events,
+        bytes.seconds,
+        bytes.most_events,
+        kilobytes(bytes.most_bytes),
+        bytes.recorded / bytes.turns as usize,
+        bytes
+            .activities
+            .get("call_model")
+            .map_or(0, |model| model.arguments / model.calls.max(1)),
+        bytes.block_chars,
+    )?;
+    text.push_str("| | recorded | inlined | |\n| --- | ---: | ---: | ---: |\n");
+    for (what, recorded, inlined) in [
         ("whole histories", bytes.recorded, bytes.inlined),
         (
             "snapshot results",
             bytes.results_recorded,
             bytes.results_inlined,
         ),
-        (
-            "all that is about memory: arguments and results of snapshots, and what model inputs say of it",
-            bytes.memory,
-            bytes.memory + block_twice,
-        ),
-        (
-            "whole histories without the conversation's own text",
-            without(bytes.recorded),
-            without(bytes.inlined),
-        ),
-    ];
-    text.push_str("| | recorded | inlined | |\n| --- | ---: | ---: | ---: |\n");
-    for (what, recorded, inlined) in lines {
+    ] {
         writeln!(
             text,
             "| {what} | {} kB | {} kB | {} % |",
@@ -137,13 +170,36 @@ pub(super) fn history(bytes: &HistoryBytes) -> Result<String, Error> {
             figure(recorded as f64 / inlined as f64 * 100.0),
         )?;
     }
+    text.push_str(
+        "\n| of the recorded bytes | times | arguments | results |\n| --- | ---: | ---: | ---: |\n",
+    );
+    let mut payloads = bytes.handed_over + bytes.said;
+    for (name, activity) in &bytes.activities {
+        payloads += activity.arguments + activity.results;
+        let (arguments, results) = (kilobytes(activity.arguments), kilobytes(activity.results));
+        writeln!(
+            text,
+            "| `{name}` | {} | {arguments} kB | {results} kB |",
+            activity.calls
+        )?;
+    }
     writeln!(
         text,
-        "\nOf what is recorded, {} % is the conversation itself, which each model input repeats; {} % is instructions and tool \
-         definitions, repeated likewise; {} % is about memory; the rest is events and messages.",
-        percent(bytes.transcript, bytes.recorded),
-        percent(bytes.instructions, bytes.recorded),
-        percent(bytes.memory, bytes.recorded),
+        "| updates: messages and replies | {} | {} kB | |",
+        bytes.turns,
+        kilobytes(bytes.said)
+    )?;
+    writeln!(
+        text,
+        "| inputs of runs | {} | {} kB | |",
+        bytes.runs,
+        kilobytes(bytes.handed_over)
+    )?;
+    let events = kilobytes(bytes.recorded.saturating_sub(payloads));
+    writeln!(
+        text,
+        "| events without what they carry | {} | {events} kB | |",
+        bytes.events
     )?;
     Ok(text)
 }
@@ -228,8 +284,4 @@ fn spread(spread: Option<Spread>, unit: &str) -> String {
 
 fn kilobytes(bytes: usize) -> String {
     format!("{:.0}", bytes as f64 / 1e3)
-}
-
-fn percent(part: usize, whole: usize) -> String {
-    figure(part as f64 / whole as f64 * 100.0)
 }
