@@ -157,7 +157,7 @@ async fn a_conversation_goes_on_after_all_was_stopped_and_through_a_restart_of_t
 }
 
 #[tokio::test]
-async fn a_closed_conversation_is_told_so_and_may_be_begun_anew() {
+async fn a_closed_conversation_goes_on_with_its_messages_or_is_begun_anew() {
     let bed = Bed::new().await;
     let _worker = demo_worker(&bed).await;
     let id = conversation();
@@ -170,7 +170,7 @@ async fn a_closed_conversation_is_told_so_and_may_be_begun_anew() {
     let closed = Talk::of(&bed, &arguments, "/close\nHi\n").await;
     let again = eventually("the conversation has ended", || async {
         let again = Talk::of(&bed, &arguments, "").await;
-        (again.code == Some(1)).then_some(again)
+        again.stderr.contains("messages;").then_some(again)
     })
     .await;
     let anew = Talk::of(&bed, &anew, "Hi\n").await;
@@ -188,8 +188,14 @@ async fn a_closed_conversation_is_told_so_and_may_be_begun_anew() {
         closed.stderr.contains(&format!("`{id}` is closed")),
         "{closed:?}"
     );
-    assert!(again.stderr.contains("was closed; give --new"), "{again:?}");
+    assert_eq!(again.code, Some(0), "{again:?}");
+    let resumed = format!("conversation `{id}` goes on with its 2 messages");
+    assert!(again.stderr.contains(&resumed), "{again:?}");
     assert_eq!(anew.code, Some(0), "{anew:?}");
+    assert!(
+        anew.stderr.contains("2 earlier messages are removed"),
+        "{anew:?}"
+    );
     bed.finish().await;
 }
 
@@ -317,7 +323,9 @@ async fn a_pipe_does_not_wait_for_ever_and_a_terminated_conversation_is_called_s
     let ended = Talk::of(&bed, &[&id], "Hi\n").await;
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(
-        ended.stderr.contains("was terminated; give --new"),
+        ended
+            .stderr
+            .contains("was terminated, and whether its messages are kept can't be seen"),
         "{ended:?}"
     );
     bed.finish().await;

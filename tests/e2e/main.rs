@@ -5,6 +5,7 @@ mod support;
 
 mod admission;
 mod chat;
+mod chat_resumes;
 mod config_check;
 mod continuation;
 mod contract;

@@ -265,6 +265,32 @@ async fn more_messages_than_one_call_takes_are_added_in_batches_and_shown_in_pag
 }
 
 #[tokio::test]
+async fn where_a_later_batch_is_refused_it_is_told_how_many_messages_were_added() {
+    let bed = Bed::new().await;
+    let _worker = activities(&bed).await;
+    let message = json!({"role": "user", "content": "x"});
+    let input = lines(&vec![message; 1_001]);
+    for via in WAYS {
+        // Somebody else has used the identity of the second batch.
+        let taken = format!("{via}#2");
+        let fact = ["fact", "set", "k", "v", "-n", "customers/ada"];
+        let fact = [&fact[..], &["--operation-id", &taken]].concat();
+        assert_eq!(run(&bed, &fact, &[]).await.code, Some(0));
+        let arguments = of_ada(via, &["add", via, "--operation-id", via, "--json"]);
+        let ended = run_fed(&bed, &arguments, &input).await;
+        let told = [
+            r#""code":"Incomplete""#,
+            "1000 of 1001 messages were added: operation id was already used",
+            &format!("`--operation-id {via}`"),
+        ];
+        assert_failed(&ended, 1, &told);
+        let shown = messages_json(&bed, via, &["show", via]).await;
+        assert_eq!(shown["next"], 1_000);
+    }
+    bed.finish().await;
+}
+
+#[tokio::test]
 async fn on_a_terminal_clearing_asks_and_nothing_that_is_shown_steers_it() {
     let bed = Bed::new().await;
     let hostile = json!({"role": "us\u{1b}[2Jer", "content": "hidden"});

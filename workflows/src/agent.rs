@@ -28,7 +28,7 @@ pub use input::{
     Resumed, SendMessage,
 };
 pub use run::{admit, continue_with, is_continuing, run, send_message};
-pub use setup::{INPUT_BYTES_MAX, Resolver};
+pub use setup::{INPUT_BYTES_MAX, Resolver, conversation_id};
 pub use state::{Agent, AgentHost, AgentState, ConversationState};
 pub use stored::{Exchange, ResumedConversation, Summary};
 pub use transcript::TRANSCRIPT_BYTES_MAX;

@@ -4,6 +4,7 @@ mod access;
 pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod config;
+mod confirm;
 pub(crate) mod demo;
 pub(crate) mod dev;
 pub(crate) mod fact;

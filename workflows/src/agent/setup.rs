@@ -190,8 +190,9 @@ fn open_conversation(
     Ok(conversation?)
 }
 
-/// The conversation id of a workflow whose input gives none.
-fn conversation_id(workflow_id: &str) -> String {
+/// The conversation id of a workflow whose input gives none: the workflow id, or `sha256-` and its
+/// SHA-256 where it can't be one.
+pub fn conversation_id(workflow_id: &str) -> String {
     match ConversationId::parse(workflow_id) {
         Ok(id) => id.as_str().to_owned(),
         Err(_) => format!("sha256-{}", snapshot_digest(workflow_id)),

@@ -2,16 +2,21 @@
 
 mod conversation;
 mod failure;
+mod history;
 mod input;
+mod kept;
+mod opening;
+mod said;
 mod screen;
 mod watch;
+mod workers;
 
 use std::{path::Path, process::ExitCode, time::Duration};
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use clap::Args;
 use notekeeper_contract::ChatMessage;
-use notekeeper_domain::{AGENT_NAME_DEFAULT, Scope};
+use notekeeper_domain::{AGENT_NAME_DEFAULT, ConversationId, Scope};
 use notekeeper_workflows::Reply;
 
 use crate::{arguments::TemporalArgs, config::File, connection::TemporalTarget, exit::Exit};
@@ -20,11 +25,12 @@ use self::{
     conversation::{Beginning, Conversation},
     failure::Unanswered,
     input::{Input, Line},
+    opening::Opening,
     screen::Screen,
     watch::Watch,
 };
 
-/// Exchanges of an earlier conversation that are shown when it goes on.
+/// Exchanges of an earlier conversation that are shown when it goes on, where nothing is said.
 const EXCHANGES_SHOWN: usize = 3;
 
 /// Seconds that a pipe waits for an answer where nothing is said: longer than Temporal tries to get
@@ -33,7 +39,8 @@ const TIMEOUT_SECONDS: u32 = 900;
 
 const COMMANDS: &str = "\
 /history   the conversation so far
-/close     end the conversation for good; its notes stay
+/close     end the conversation; its messages and notes stay, and it goes on when you come back
+/clear     remove all its messages and begin anew; its notes and facts stay
 /quit      leave; the conversation goes on when you come back (Ctrl-D as well)
 /help      this list
 A message that begins with a slash needs a blank before it.";
@@ -47,18 +54,25 @@ if every message was answered, 1 if one wasn't, or not in time.
 Examples:
   notekeeper chat
   notekeeper chat travel --namespace customers/ada --instructions 'Be brief.'
+  notekeeper chat travel --namespace customers/ada --facts --history window:40 --last 10
   printf 'I like green tea; remember that.\\n' | notekeeper chat")]
 pub(crate) struct ChatArgs {
-    /// Id of the conversation, which is a workflow: begun if there is none, or else continued.
+    /// Id of the conversation, which is a workflow: begun if there is none, or else continued; where the
+    /// workflow has ended, with the messages that its store keeps.
     #[arg(default_value = "chat", value_name = "CONVERSATION")]
     conversation: String,
 
-    /// Begin anew where the conversation was closed.
+    /// Begin anew where the conversation was closed, and remove the messages that are kept of it. On a
+    /// terminal it is asked whether that is meant.
     #[arg(long)]
     new: bool,
 
+    /// Show so many exchanges of a conversation that goes on; 0 for none.
+    #[arg(long, value_name = "EXCHANGES", default_value_t = EXCHANGES_SHOWN)]
+    last: usize,
+
     /// Whose notes the agent keeps: the namespace, of segments with `/` between. It counts when the
-    /// conversation begins, as do the next three.
+    /// conversation's workflow begins, as do the next six.
     #[arg(
         id = "memory_namespace",
         long = "namespace",
@@ -78,6 +92,20 @@ pub(crate) struct ChatArgs {
     /// What the agent should know and do beside remembering.
     #[arg(long, value_name = "TEXT", default_value = "")]
     instructions: String,
+
+    /// Under which id the store keeps the messages, inside the namespace, where it isn't the
+    /// conversation's own.
+    #[arg(id = "kept_as", long = "conversation", value_name = "ID")]
+    kept_as: Option<String>,
+
+    /// Give the model tools that remember, recall and forget facts.
+    #[arg(long)]
+    facts: bool,
+
+    /// What of the conversation is sent to the model: `window:N` for the latest messages, `tokens:N`
+    /// for as many as fit, or a JSON file with a list of policies [default: all of it].
+    #[arg(long, value_name = "POLICY")]
+    history: Option<String>,
 
     /// Task queue of the activities [default: notekeeper].
     #[arg(long, env = "NOTEKEEPER_TASK_QUEUE", value_name = "NAME")]
@@ -103,6 +131,10 @@ pub(crate) fn run(config: Option<&Path>, args: ChatArgs) -> anyhow::Result<ExitC
         bail!("the conversation's id is empty; leave it out for `chat`");
     }
     Scope::resolve(&args.namespace, &args.agent_name)?;
+    if let Some(id) = &args.kept_as {
+        ConversationId::parse(id).context("--conversation")?;
+    }
+    let history = args.history.as_deref().map(history::policies);
     let target = TemporalTarget::resolve(&file.temporal(&args.temporal))?;
     let beginning = Beginning {
         anew: args.new,
@@ -110,13 +142,19 @@ pub(crate) fn run(config: Option<&Path>, args: ChatArgs) -> anyhow::Result<ExitC
         agent_name: args.agent_name,
         model: args.model,
         instructions: args.instructions,
+        conversation: args.kept_as,
+        history: history.transpose()?.unwrap_or_default(),
+        facts: args.facts,
         task_queue: file.task_queue(args.task_queue.as_deref()),
         workflow_task_queue: file.workflow_task_queue(args.workflow_task_queue.as_deref()),
     };
     super::block_on(async {
         let client = target.reach().await?;
-        let conversation = Conversation::find(client, args.conversation, beginning).await?;
-        Chat::new(conversation, args.timeout)?.talk().await
+        let found = Conversation::find(client, args.conversation, beginning).await?;
+        let (conversation, opening) = found;
+        let chat = Chat::new(conversation, args.timeout)?;
+        chat.welcome(opening, args.last).await;
+        chat.talk().await
     })
 }
 
@@ -156,7 +194,6 @@ impl Chat {
     }
 
     async fn talk(mut self) -> anyhow::Result<ExitCode> {
-        self.welcome().await;
         loop {
             let line = tokio::select! {
                 line = self.input.line() => line?,
@@ -181,27 +218,40 @@ impl Chat {
         }
     }
 
-    async fn welcome(&self) {
+    async fn welcome(&self, opening: Opening, exchanges: usize) {
         let id = self.conversation.id();
-        if !self.conversation.goes_on() {
-            self.screen
-                .remark(&format!("new conversation `{id}`; /help lists commands"));
-            return;
+        let (said, has_history) = match opening {
+            Opening::New => (format!("new conversation `{id}`"), false),
+            Opening::GoesOn => (format!("conversation `{id}` goes on"), true),
+            Opening::Resumes(count) => {
+                let said = format!("conversation `{id}` goes on with its {count} messages");
+                (said, true)
+            }
+            Opening::Cleared(count) => {
+                let said = format!("new conversation `{id}`, {count} earlier messages are removed");
+                (said, false)
+            }
+            Opening::Unknown(why) => {
+                let said = format!(
+                    "conversation `{id}`; whether there are earlier messages can't be seen: {why:#}"
+                );
+                (said, false)
+            }
+        };
+        self.screen.remark(&format!("{said}; /help lists commands"));
+        if has_history && exchanges > 0 {
+            self.history(Some(exchanges)).await;
         }
-        self.screen.remark(&format!(
-            "conversation `{id}` goes on; /help lists commands"
-        ));
-        self.history(EXCHANGES_SHOWN).await;
     }
 
-    /// Shows the latest exchanges.
-    async fn history(&self, exchanges: usize) {
-        match self.conversation.transcript().await {
-            Ok(messages) => self.screen.history(&messages, exchanges),
-            Err(error) => {
-                self.screen
-                    .remark(&format!("earlier messages can't be shown: {error:#}"));
-            }
+    /// Shows the latest exchanges, or all.
+    async fn history(&self, exchanges: Option<usize>) {
+        match self.conversation.show(exchanges, self.screen).await {
+            Ok(true) => {}
+            Ok(false) => self.screen.remark("nothing was said yet"),
+            Err(error) => self
+                .screen
+                .remark(&format!("earlier messages can't be shown: {error:#}")),
         }
     }
 
@@ -209,8 +259,13 @@ impl Chat {
         match command {
             "quit" | "exit" => return Ok(Next::Leave(self.exit_code())),
             "help" => self.screen.remark(COMMANDS),
-            "history" if self.conversation.goes_on() => self.history(usize::MAX).await,
-            "history" => self.screen.remark("nothing was said yet"),
+            "history" => self.history(None).await,
+            "clear" => match self.conversation.clear().await {
+                Ok(count) => self.screen.remark(&format!(
+                    "{count} messages are removed; notes and facts stay"
+                )),
+                Err(error) => self.screen.problem(&format!("error: {error:#}")),
+            },
             "close" => {
                 let id = self.conversation.id();
                 if self.conversation.goes_on() {

@@ -119,8 +119,8 @@ fn not_started(error: StartActivityError) -> anyhow::Error {
     match &error {
         StartActivityError::Rpc(status) if status.code() == Code::Unimplemented => {
             anyhow::anyhow!(
-                "this Temporal server runs no activities without a workflow ({}); leave \
-                 `--via temporal` out, or use a newer server",
+                "this Temporal server runs no activities without a workflow ({}); use a newer server, or \
+                 leave `--via temporal` out",
                 status.message()
             )
         }

@@ -1,101 +1,73 @@
 //! A conversation, as its client sees it.
 
-use std::time::Duration;
+use std::{future::Future, time::Duration};
 
 use anyhow::{Context as _, anyhow, bail};
 use notekeeper_contract::ChatMessage;
+use notekeeper_domain::HistoryPolicy;
 use notekeeper_workflows::{
-    ActivityQueue, AgentInput, AgentWorkflow, MemorySettings, Reply, SendMessage,
-    TRANSCRIPT_BYTES_MAX,
+    ActivityQueue, AgentInput, AgentState, AgentWorkflow, ConversationPlace, MemorySettings, Reply,
+    SendMessage, TRANSCRIPT_BYTES_MAX,
 };
 use temporalio_client::{
-    Client, RpcOptions, WorkflowDescribeOptions, WorkflowExecutionStatus, WorkflowHandle,
-    WorkflowIdConflictPolicy, WorkflowIdReusePolicy, WorkflowQueryOptions, WorkflowSignalOptions,
-    WorkflowStartUpdateOptions, WorkflowUpdateHandle, WorkflowUpdateWithStartOptions,
+    Client, RpcOptions, WorkflowGetResultOptions, WorkflowHandle, WorkflowIdConflictPolicy,
+    WorkflowIdReusePolicy, WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartUpdateOptions,
+    WorkflowUpdateHandle, WorkflowUpdateWithStartOptions,
     errors::{WorkflowInteractionError, WorkflowQueryError},
 };
-use temporalio_common::WorkflowDefinition as _;
 
 use crate::random;
 
 use super::{
     failure::{Refusal, Unanswered},
+    kept::{Kept, Known},
+    said::{Said, latest_exchanges},
+    screen::Screen,
     watch::{Queues, Stage, Watch},
 };
 
 /// Longest wait for the transcript: the worker that answers may be away.
-const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Longest wait for the end of a workflow that was asked to close.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// How long to wait before a message is sent again.
 const AGAIN: Duration = Duration::from_millis(300);
 
 /// How a conversation begins. It counts once: its run keeps it.
 pub(super) struct Beginning {
-    /// Whether a closed conversation of this id is no obstacle.
+    /// Whether a closed conversation of this id is no obstacle, and what is kept of it goes.
     pub(super) anew: bool,
     pub(super) namespace: String,
     pub(super) agent_name: String,
     pub(super) model: String,
     pub(super) instructions: String,
+    /// Id of the conversation in its scope, where it isn't the workflow's.
+    pub(super) conversation: Option<String>,
+    pub(super) history: Vec<HistoryPolicy>,
+    /// Whether the model keeps facts.
+    pub(super) facts: bool,
     pub(super) task_queue: String,
     pub(super) workflow_task_queue: String,
 }
 
 /// A conversation that goes on, or begins with the first message.
 pub(super) struct Conversation {
-    client: Client,
-    handle: WorkflowHandle<Client, AgentWorkflow>,
-    id: String,
-    beginning: Beginning,
-    goes_on: bool,
+    pub(super) client: Client,
+    pub(super) handle: WorkflowHandle<Client, AgentWorkflow>,
+    pub(super) id: String,
+    pub(super) beginning: Beginning,
+    /// Whether its workflow is open.
+    pub(super) goes_on: bool,
+    /// Whether a workflow that has ended has its id, which another one takes.
+    pub(super) takes_over: bool,
+    pub(super) kept: Kept,
     /// Where its workflow runs: what it began with counts, not what is said now.
-    workflow_task_queue: String,
+    pub(super) workflow_task_queue: String,
 }
 
 impl Conversation {
-    /// Looks whether there is a conversation of this id.
-    pub(super) async fn find(
-        client: Client,
-        id: String,
-        beginning: Beginning,
-    ) -> anyhow::Result<Self> {
-        let handle = client.get_workflow_handle::<AgentWorkflow>(id.clone());
-        let mut workflow_task_queue = beginning.workflow_task_queue.clone();
-        let goes_on = match handle.describe(WorkflowDescribeOptions::default()).await {
-            Err(WorkflowInteractionError::NotFound(_)) => false,
-            Err(error) => return Err(error).context("Temporal can't say whether there is one"),
-            Ok(found) if found.workflow_type() != AgentWorkflow::run.name() => bail!(
-                "`{id}` is the id of a workflow of the type `{}`, not of a conversation; choose \
-                 another id",
-                found.workflow_type()
-            ),
-            Ok(found) => match (found.status(), beginning.anew) {
-                (WorkflowExecutionStatus::Running, false) => {
-                    workflow_task_queue = found.task_queue().to_owned();
-                    true
-                }
-                (WorkflowExecutionStatus::Running, true) => bail!(
-                    "conversation `{id}` is still open; leave --new out to go on with it, or end it \
-                     with /close"
-                ),
-                (_, true) => false,
-                (ended, false) => bail!(
-                    "conversation `{id}` {}; give --new to begin another under this id, or choose \
-                     another id",
-                    how_it_ended(ended)
-                ),
-            },
-        };
-        Ok(Self {
-            client,
-            handle,
-            id,
-            beginning,
-            goes_on,
-            workflow_task_queue,
-        })
-    }
-
     pub(super) fn id(&self) -> &str {
         &self.id
     }
@@ -115,15 +87,86 @@ impl Conversation {
         }
     }
 
-    /// What was said so far.
+    /// What its run holds of what was said.
     pub(super) async fn transcript(&self) -> anyhow::Result<Vec<ChatMessage>> {
         let query = self.handle.query(
             AgentWorkflow::transcript,
             (),
             WorkflowQueryOptions::default(),
         );
+        self.answered(query).await
+    }
+
+    /// Shows the latest exchanges, or all that was said. What is under way isn't kept yet; the run has
+    /// it. Says whether there was anything.
+    pub(super) async fn show(
+        &self,
+        exchanges: Option<usize>,
+        screen: Screen,
+    ) -> anyhow::Result<bool> {
+        let (mut before, mut under_way) = (u64::MAX, Vec::new());
+        if self.goes_on {
+            let state = self.state().await?;
+            let held = Said::of_run(self.transcript().await?);
+            let Some(kept) = state.conversation else {
+                screen.history(&held, exchanges.unwrap_or(usize::MAX));
+                return Ok(!held.is_empty());
+            };
+            let unkept = kept.unstored + usize::from(state.transcript_bytes > 0);
+            if unkept > 0 {
+                before = kept.next;
+                under_way = latest_exchanges(&held, unkept).to_vec();
+            }
+        }
+        let Some(exchanges) = exchanges else {
+            let mut any = !under_way.is_empty();
+            let show = |page: Vec<Said>| {
+                any |= !page.is_empty();
+                screen.said(&page);
+            };
+            self.kept.each_page(None, before, show).await?;
+            screen.said(&under_way);
+            return Ok(any);
+        };
+        let mut said = self.kept.latest(exchanges, before).await?;
+        said.extend(under_way);
+        screen.history(&said, exchanges);
+        Ok(!said.is_empty())
+    }
+
+    /// Ends the workflow, if there is one, and removes the messages that a store keeps.
+    pub(super) async fn clear(&mut self) -> anyhow::Result<u64> {
+        match self.kept.count().await {
+            Known::Messages(_) => {}
+            Known::NotKept => bail!("no store keeps its messages; /close ends it with them"),
+            Known::Nothing(error) => return Err(error),
+        }
+        if self.goes_on {
+            self.close().await?;
+            let ended = self.handle.get_result(WorkflowGetResultOptions::default());
+            // However it ended.
+            let ended = tokio::time::timeout(CLOSE_TIMEOUT, ended).await;
+            if ended.is_err() {
+                bail!("its workflow hasn't ended within {CLOSE_TIMEOUT:?}; nothing is removed");
+            }
+            (self.goes_on, self.takes_over) = (false, true);
+        }
+        self.kept.clear().await
+    }
+
+    /// What its run knows of itself.
+    pub(super) async fn state(&self) -> anyhow::Result<AgentState> {
+        let options = WorkflowQueryOptions::default();
+        self.answered(self.handle.query(AgentWorkflow::state, (), options))
+            .await
+    }
+
+    async fn answered<T>(
+        &self,
+        query: impl Future<Output = Result<T, WorkflowQueryError>>,
+    ) -> anyhow::Result<T> {
         match tokio::time::timeout(QUERY_TIMEOUT, query).await {
-            Ok(Ok(messages)) => Ok(messages),
+            Ok(Ok(answer)) => Ok(answer),
             Ok(Err(WorkflowQueryError::Rpc(status))) => Err(anyhow!("{}", status.message())),
             Ok(Err(error)) => Err(error.into()),
             Err(_) => Err(anyhow!(
@@ -218,7 +261,7 @@ impl Conversation {
             &self.id,
             WorkflowIdConflictPolicy::UseExisting,
         )
-        .id_reuse_policy(match self.beginning.anew {
+        .id_reuse_policy(match self.takes_over {
             true => WorkflowIdReusePolicy::AllowDuplicate,
             false => WorkflowIdReusePolicy::RejectDuplicate,
         })
@@ -235,19 +278,8 @@ impl Conversation {
     }
 }
 
-fn how_it_ended(status: WorkflowExecutionStatus) -> &'static str {
-    match status {
-        WorkflowExecutionStatus::Completed => "was closed",
-        WorkflowExecutionStatus::Failed => "failed",
-        WorkflowExecutionStatus::Canceled => "was cancelled",
-        WorkflowExecutionStatus::Terminated => "was terminated",
-        WorkflowExecutionStatus::TimedOut => "timed out",
-        _ => "has ended",
-    }
-}
-
 impl Beginning {
-    fn input(&self) -> AgentInput {
+    pub(super) fn input(&self) -> AgentInput {
         let mut memory = MemorySettings {
             agent_name: self.agent_name.clone(),
             ..MemorySettings::default()
@@ -258,6 +290,12 @@ impl Beginning {
             memories: vec![memory],
             instructions: self.instructions.clone(),
             model: self.model.clone(),
+            conversation: ConversationPlace {
+                id: self.conversation.clone(),
+                store: None,
+            },
+            history: self.history.clone(),
+            fact_tools: self.facts,
             ..AgentInput::default()
         }
     }

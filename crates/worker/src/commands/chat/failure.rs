@@ -63,7 +63,8 @@ impl Unanswered {
                     .to_owned()
             }
             Self::Closed => format!(
-                "conversation `{id}` was closed; `notekeeper chat {id} --new` begins another"
+                "conversation `{id}` was closed; `notekeeper chat {id}` goes on with its messages where a \
+                 store keeps them, and with --new begins another"
             ),
             Self::Failed { kind, message } if kind.is_empty() => format!("error: {message}"),
             Self::Failed { kind, message } => format!("error: {message} ({kind})"),

@@ -6,6 +6,8 @@ use notekeeper_contract::ChatMessage;
 
 use crate::output::{print, remark, short, shown};
 
+use super::said::{Said, latest_exchanges};
+
 /// Longest arguments of a tool call that are shown, in characters.
 const ARGUMENTS_CHARS_MAX: usize = 100;
 
@@ -59,23 +61,16 @@ impl Screen {
     }
 
     /// Shows the latest exchanges: what was said, without the tool calls.
-    pub(super) fn history(&self, messages: &[ChatMessage], exchanges: usize) {
-        let prompts = messages
-            .iter()
-            .enumerate()
-            .filter(|(_, message)| matches!(message, ChatMessage::User { .. }));
-        let Some((start, _)) = prompts.rev().take(exchanges).last() else {
-            return self.remark("nothing was said yet");
-        };
-        for message in &messages[start..] {
-            match message {
-                ChatMessage::User { content, .. } => {
-                    self.remark(&format!("> {}", short(content, MESSAGE_CHARS_MAX)))
-                }
-                ChatMessage::Assistant { content, .. } if !content.is_empty() => {
-                    self.remark(&short(content, MESSAGE_CHARS_MAX));
-                }
-                ChatMessage::Assistant { .. } | ChatMessage::Tool { .. } => {}
+    pub(super) fn history(&self, said: &[Said], exchanges: usize) {
+        self.said(latest_exchanges(said, exchanges));
+    }
+
+    /// Shows what was said.
+    pub(super) fn said(&self, said: &[Said]) {
+        for said in said {
+            match said {
+                Said::Prompt(text) => self.remark(&format!("> {}", short(text, MESSAGE_CHARS_MAX))),
+                Said::Answer(text) => self.remark(&short(text, MESSAGE_CHARS_MAX)),
             }
         }
     }

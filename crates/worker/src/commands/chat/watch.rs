@@ -1,38 +1,26 @@
 //! Waiting for an answer without leaving the person in the dark.
 
-use std::{
-    future::Future,
-    time::{Duration, SystemTime},
-};
+use std::{future::Future, time::Duration};
 
 use notekeeper_workflows::AgentWorkflow;
-use temporalio_client::{
-    Client, NamespacedClient as _, WorkflowDescribeOptions, WorkflowHandle, grpc::WorkflowService,
-    tonic::IntoRequest as _,
-};
-use temporalio_common::protos::temporal::api::{
-    enums::v1::TaskQueueType,
-    taskqueue::v1::{PollerInfo, TaskQueue},
-    workflowservice::v1::DescribeTaskQueueRequest,
-};
+use temporalio_client::{Client, WorkflowDescribeOptions, WorkflowHandle};
+use temporalio_common::protos::temporal::api::enums::v1::TaskQueueType;
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     time::{Instant, sleep_until},
 };
 
-use super::{failure::Unanswered, screen::Screen};
+use super::{
+    failure::Unanswered,
+    screen::Screen,
+    workers::{LOOK_TIMEOUT, is_served},
+};
 
 /// How long to wait before looking whether anybody works.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// How often to look again.
 const INTERVAL: Duration = Duration::from_secs(10);
-
-/// Longest time for one look.
-const LOOK_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// How long ago a worker that is there asked for work at most: it asks again each minute.
-const POLL_AGE_MAX: Duration = Duration::from_secs(70);
 
 /// Where a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,7 +123,7 @@ impl Watch {
             Stage::Answering => vec![activities, workflows],
         };
         for (queue, kind) in needed {
-            if self.is_served(queue, kind).await == Some(false) {
+            if is_served(&self.queues.client, queue, kind).await == Some(false) {
                 let what = format!("no worker serves the task queue `{queue}`");
                 return self.say(&what);
             }
@@ -176,26 +164,6 @@ impl Watch {
             .next()
     }
 
-    /// Whether a worker serves a queue; `None` where Temporal can't say.
-    async fn is_served(&self, queue: &str, kind: TaskQueueType) -> Option<bool> {
-        let mut client = self.queues.client.clone();
-        let request = DescribeTaskQueueRequest {
-            namespace: client.namespace(),
-            task_queue: Some(TaskQueue {
-                name: queue.to_owned(),
-                ..TaskQueue::default()
-            }),
-            task_queue_type: kind.into(),
-            ..DescribeTaskQueueRequest::default()
-        };
-        let described = WorkflowService::describe_task_queue(&mut client, request.into_request());
-        let described = tokio::time::timeout(LOOK_TIMEOUT, described)
-            .await
-            .ok()?
-            .ok()?;
-        Some(described.into_inner().pollers.iter().any(is_there))
-    }
-
     fn say(&mut self, what: &str) {
         self.say_once(&format!(
             "{what}, so the answer has to wait; start `notekeeper dev` or `notekeeper worker`. \
@@ -217,15 +185,4 @@ async fn over(deadline: Option<Instant>) {
         Some(deadline) => sleep_until(deadline).await,
         None => std::future::pending().await,
     }
-}
-
-/// Whether a worker that once asked for work is still there. The server remembers it for minutes.
-fn is_there(poller: &PollerInfo) -> bool {
-    let asked = poller
-        .last_access_time
-        .and_then(|time| SystemTime::try_from(time).ok());
-    // A clock that differs from the server's must not hide a worker.
-    asked.is_none_or(|asked| {
-        asked.elapsed().is_ok_and(|age| age <= POLL_AGE_MAX) || asked > SystemTime::now()
-    })
 }

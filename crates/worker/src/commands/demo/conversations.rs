@@ -76,6 +76,7 @@ async fn see_through(stage: &mut Stage, agents: &[Agent]) -> anyhow::Result<()> 
 async fn start(stage: &Stage, tenant: &'static str) -> anyhow::Result<Agent> {
     let mut input = AgentInput {
         namespace: Stage::namespace(tenant),
+        fact_tools: true,
         ..AgentInput::default()
     };
     for memory in &mut input.memories {
@@ -83,7 +84,7 @@ async fn start(stage: &Stage, tenant: &'static str) -> anyhow::Result<Agent> {
         // What the killed worker had in hand is given to another one after this time.
         memory.activities.start_to_close_ms = 3_000;
     }
-    let id = format!("{}-{tenant}", stage.task_queue);
+    let id = stage.conversation(tenant);
     let options = WorkflowStartOptions::new(&stage.workflow_task_queue, &id)
         .run_timeout(RUN_TIMEOUT)
         .build();

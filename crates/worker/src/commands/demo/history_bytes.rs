@@ -1,16 +1,19 @@
-//! What conditional snapshots by reference save in a history.
+//! What references save in a history: to blocks, and to the transcript, instructions and tools.
 
 use anyhow::Context as _;
 use notekeeper_contract::{
-    CallModelInput, LoadSnapshotInput, LoadSnapshotOutput, MemoryBlock, ScopeRef, SnapshotAnswer,
+    CallModelInput, ConversationRange, LoadSnapshotInput, LoadSnapshotOutput, MemoryBlock,
+    ScopeRef, SnapshotAnswer,
 };
-use notekeeper_store::Store;
+use notekeeper_domain::ConversationId;
+use notekeeper_store::{MessageSelection, Store};
 use serde::Serialize;
 
 use super::tally::Call;
 
 /// Bytes that the history would have more if each snapshot result and each model request held the
-/// block's text: the payloads are rewritten so and measured.
+/// block's text, and each model request the messages, instructions and tools that it refers to: the
+/// payloads are rewritten so and measured.
 pub(super) async fn saved(store: &dyn Store, calls: &[Call]) -> anyhow::Result<usize> {
     let mut saved = 0;
     for call in calls {
@@ -66,7 +69,39 @@ async fn in_request(store: &dyn Store, call: &Call) -> anyhow::Result<usize> {
             *block = MemoryBlock::Inline { scope, text };
         }
     }
-    grown(&request, &inlined)
+    let referred = match &request.conversation {
+        Some(range) => messages(store, range).await?,
+        None => 0,
+    };
+    let preamble = match &request.preamble {
+        Some(at) if request.instructions.is_empty() && request.tools.is_empty() => {
+            text(store, &at.scope, &at.digest).await?.len()
+        }
+        _ => 0,
+    };
+    Ok(grown(&request, &inlined)? + referred + preamble)
+}
+
+/// Bytes of the messages of a range, with a comma each.
+async fn messages(store: &dyn Store, range: &ConversationRange) -> anyhow::Result<usize> {
+    let transcripts = store
+        .transcripts()
+        .context("the store keeps no transcripts")?;
+    let conversation = ConversationId::parse(&range.conversation)?;
+    let selection = MessageSelection::Range(range.from, range.to);
+    let part = transcripts
+        .messages(
+            &range.scope.resolve()?,
+            &conversation,
+            selection,
+            usize::MAX >> 33,
+        )
+        .await?;
+    let bytes = part
+        .messages
+        .iter()
+        .map(|message| message.as_json().len() + 1);
+    Ok(bytes.sum())
 }
 
 async fn text(store: &dyn Store, scope: &ScopeRef, digest: &str) -> anyhow::Result<String> {

@@ -34,9 +34,16 @@ enum Call {
     Search {
         query: &'static str,
     },
+    Remember {
+        key: &'static str,
+        value: &'static str,
+    },
+    Recall {
+        query: &'static str,
+    },
 }
 
-const PLAN: [Turn; 9] = [
+const PLAN: [Turn; 11] = [
     Turn {
         message: "Good morning. What do you know about me?",
         responses: &[],
@@ -96,6 +103,19 @@ const PLAN: [Turn; 9] = [
         reply: "Gone.",
     },
     Turn {
+        message: "I can't eat peanuts; keep that in mind.",
+        responses: &[&[Call::Remember {
+            key: "food",
+            value: "can't eat peanuts",
+        }]],
+        reply: "I will keep that in mind.",
+    },
+    Turn {
+        message: "Is there anything that I can't eat?",
+        responses: &[&[Call::Recall { query: "eat" }]],
+        reply: "Peanuts.",
+    },
+    Turn {
         message: "Anything else on your mind?",
         responses: &[],
         reply: "Nothing else.",
@@ -132,17 +152,34 @@ pub(super) fn script() -> Value {
     json!({ "turns": turns })
 }
 
+/// The facts of a tenant after the whole conversation.
+pub(super) fn facts_after() -> Vec<(&'static str, &'static str)> {
+    calls()
+        .filter_map(|call| match call {
+            Call::Remember { key, value } => Some((*key, *value)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Messages of the whole conversation: what users say, what the model answers, and results of tools.
+pub(super) fn transcript_messages() -> usize {
+    let said = PLAN.iter().map(|turn| turn.responses.len() + 2);
+    said.sum::<usize>() + calls().count()
+}
+
+fn calls() -> impl Iterator<Item = &'static Call> {
+    let calls = PLAN.iter().flat_map(|turn| turn.responses);
+    calls.flat_map(|calls| calls.iter())
+}
+
 /// The notes of a tenant after the whole conversation, from those before it: every operation
 /// applied once, in order.
 pub(super) fn notes_after(
     before: &BTreeMap<NoteName, String>,
 ) -> anyhow::Result<BTreeMap<NoteName, String>> {
     let mut notes = before.clone();
-    for call in PLAN
-        .iter()
-        .flat_map(|turn| turn.responses)
-        .flat_map(|calls| calls.iter())
-    {
+    for call in calls() {
         let Some((file, edit)) = call.edit()? else {
             continue;
         };
@@ -180,6 +217,8 @@ impl Call {
             Self::Delete { file } => ("delete_memory", json!({"file": file})),
             Self::Read { file } => ("read_memory", json!({"file": file})),
             Self::Search { query } => ("search_memory", json!({"query": query})),
+            Self::Remember { key, value } => ("remember", json!({"key": key, "value": value})),
+            Self::Recall { query } => ("recall", json!({"query": query})),
         };
         json!({"id": "call_0", "name": name, "arguments": arguments})
     }
@@ -199,7 +238,10 @@ impl Call {
                 Some(Edit::new(content.to_owned(), Some(old_text.to_owned()))?),
             )),
             Self::Delete { file } => Some((file, None)),
-            Self::Read { .. } | Self::Search { .. } => None,
+            Self::Read { .. }
+            | Self::Search { .. }
+            | Self::Remember { .. }
+            | Self::Recall { .. } => None,
         })
     }
 }

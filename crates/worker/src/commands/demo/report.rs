@@ -55,6 +55,14 @@ impl Report {
             "the notes are not what each operation applied once makes of them",
         );
         expect(
+            self.tallies.iter().all(|tally| tally.facts_as_planned),
+            "the facts are not what the model was told to remember",
+        );
+        expect(
+            self.tallies.iter().all(|tally| tally.transcript_as_planned),
+            "a transcript hasn't each message once",
+        );
+        expect(
             all.history_bytes < all.inlined_bytes,
             "references save nothing",
         );
@@ -69,6 +77,8 @@ impl Report {
         self.tallies.iter().fold(
             Tally {
                 notes_as_planned: true,
+                facts_as_planned: true,
+                transcript_as_planned: true,
                 ..Tally::default()
             },
             |a, b| Tally {
@@ -81,6 +91,10 @@ impl Report {
                 notes_before: a.notes_before + b.notes_before,
                 notes_after: a.notes_after + b.notes_after,
                 notes_as_planned: a.notes_as_planned && b.notes_as_planned,
+                facts: a.facts + b.facts,
+                facts_as_planned: a.facts_as_planned && b.facts_as_planned,
+                transcript_messages: a.transcript_messages + b.transcript_messages,
+                transcript_as_planned: a.transcript_as_planned && b.transcript_as_planned,
                 history_bytes: a.history_bytes + b.history_bytes,
                 inlined_bytes: a.inlined_bytes + b.inlined_bytes,
             },
@@ -91,17 +105,19 @@ impl Report {
 /// A row of the table: its name, and its number of a tally.
 type Row = (&'static str, fn(&Tally) -> usize);
 
-const ROWS: [Row; 10] = [
+const ROWS: [Row; 12] = [
     ("messages answered", |t| t.messages),
     ("model requests", |t| t.model_requests),
-    ("memory operations", |t| t.operations),
+    ("operations on notes", |t| t.operations),
     ("  repeated after the kill", |t| t.repeated),
     ("  answered from a receipt", |t| t.from_receipt),
     ("  applied, each once", |t| t.applied),
     ("notes before", |t| t.notes_before),
     ("notes after", |t| t.notes_after),
+    ("facts", |t| t.facts),
+    ("messages in the transcript", |t| t.transcript_messages),
     ("history bytes", |t| t.history_bytes),
-    ("  with every block inlined", |t| t.inlined_bytes),
+    ("  with all of it inlined", |t| t.inlined_bytes),
 ];
 
 impl fmt::Display for Report {

@@ -12,8 +12,8 @@ use std::{
 };
 
 use anyhow::Context as _;
-use notekeeper_domain::{NoteName, Scope};
-use notekeeper_store::{Expected, Store, WriteRequest};
+use notekeeper_domain::{ConversationId, LISTED_MAX, NoteName, Scope};
+use notekeeper_store::{Expected, ListedFact, MessageSelection, Store, WriteRequest};
 use prost::Message as _;
 use temporalio_client::{Client, NamespacedClient as _};
 use temporalio_common::protos::temporal::api::history::v1::History;
@@ -138,6 +138,38 @@ impl Stage {
     }
 
     /// All notes of a tenant.
+    /// Id of a tenant's conversation: of its workflow, and of its transcript.
+    pub(super) fn conversation(&self, tenant: &str) -> String {
+        format!("{}-{tenant}", self.task_queue)
+    }
+
+    /// A tenant's facts, by key.
+    pub(super) async fn facts(&self, tenant: &str) -> anyhow::Result<Vec<(String, String)>> {
+        let facts = self.store.facts().context("the store keeps no facts")?;
+        let found = facts.facts(&Self::scope(tenant)?, None, LISTED_MAX).await?;
+        let pair = |listed: &ListedFact| {
+            let key = listed.fact.key.as_str().to_owned();
+            (key, listed.fact.value().to_owned())
+        };
+        Ok(found.facts.iter().map(pair).collect())
+    }
+
+    /// Messages of a tenant's transcript.
+    pub(super) async fn transcript_messages(&self, tenant: &str) -> anyhow::Result<usize> {
+        let transcripts = self.store.transcripts();
+        let transcripts = transcripts.context("the store keeps no transcripts")?;
+        let conversation = ConversationId::parse(&self.conversation(tenant))?;
+        let part = transcripts
+            .messages(
+                &Self::scope(tenant)?,
+                &conversation,
+                MessageSelection::Newest(0),
+                0,
+            )
+            .await?;
+        Ok(usize::try_from(part.bounds.next - part.bounds.first)?)
+    }
+
     pub(super) async fn notes(&self, tenant: &str) -> anyhow::Result<BTreeMap<NoteName, String>> {
         let scope = Self::scope(tenant)?;
         let mut notes = BTreeMap::new();

@@ -31,8 +31,15 @@ pub(super) struct Tally {
     pub(super) notes_after: usize,
     /// Whether the notes are what every operation applied once makes of them.
     pub(super) notes_as_planned: bool,
+    pub(super) facts: usize,
+    /// Whether the facts are what the model was told to remember.
+    pub(super) facts_as_planned: bool,
+    pub(super) transcript_messages: usize,
+    /// Whether the store keeps each message of the conversation, once.
+    pub(super) transcript_as_planned: bool,
     pub(super) history_bytes: usize,
-    /// What the history would have with each block inlined in each snapshot result and request.
+    /// What the history would have with each block inlined in each snapshot result and request, and the
+    /// transcript, instructions and tools in each request.
     pub(super) inlined_bytes: usize,
 }
 
@@ -53,6 +60,8 @@ pub(super) async fn count(
 ) -> anyhow::Result<Tally> {
     let calls = calls(history);
     let after = stage.notes(tenant).await?;
+    let facts = stage.facts(tenant).await?;
+    let transcript_messages = stage.transcript_messages(tenant).await?;
     let mut tally = Tally {
         messages: plan::messages().count(),
         model_requests: calls
@@ -62,6 +71,13 @@ pub(super) async fn count(
         notes_before: notes.len(),
         notes_after: after.len(),
         notes_as_planned: after == plan::notes_after(notes.by_name())?,
+        facts: facts.len(),
+        facts_as_planned: facts
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.as_str()))
+            .eq(plan::facts_after()),
+        transcript_messages,
+        transcript_as_planned: transcript_messages == plan::transcript_messages(),
         history_bytes: history.encoded_len(),
         inlined_bytes: history.encoded_len() + history_bytes::saved(&*stage.store, &calls).await?,
         ..Tally::default()

@@ -1,7 +1,7 @@
 //! `notekeeper messages clear`: remove all messages of a conversation.
 
 use std::{
-    io::{self, BufRead as _, IsTerminal as _, Write as _},
+    io::{self, IsTerminal as _},
     path::Path,
     process::ExitCode,
 };
@@ -11,9 +11,12 @@ use clap::Args;
 use notekeeper_contract::ClearMessagesInput;
 
 use crate::{
-    commands::access::{Changed, OperationArgs, Remedy, ScopeArgs, already, told_if_unsure},
+    commands::{
+        access::{Changed, OperationArgs, Remedy, ScopeArgs, already, told_if_unsure},
+        confirm::is_meant,
+    },
     exit::Exit,
-    output::{print, print_json, remark, shown, shown_name},
+    output::{print, print_json, remark, shown_name},
 };
 
 use super::{check_conversation, messages, not_found, operations::asking, using};
@@ -62,7 +65,11 @@ pub(super) async fn run(config: Option<&Path>, args: ClearArgs) -> anyhow::Resul
             return Err(not_found(&id).into());
         }
         let count = there.next.saturating_sub(there.oldest);
-        if asks && !is_meant(&id, count)? {
+        let question = format!(
+            "clear {} of `{id}`, which can't be had back?",
+            messages(count)
+        );
+        if asks && !is_meant(&question).context("give --yes")? {
             return Ok(None);
         }
         memory.clear_messages(input).await.map(Some)
@@ -80,21 +87,4 @@ pub(super) async fn run(config: Option<&Path>, args: ClearArgs) -> anyhow::Resul
         print(&format!("cleared {count} of {}{again}\n", shown_name(&id)))?;
     }
     Ok(Exit::Done.into())
-}
-
-/// Asks a person.
-fn is_meant(conversation: &str, count: u64) -> anyhow::Result<bool> {
-    let count = messages(count);
-    let question = format!("clear {count} of `{conversation}`, which can't be had back? [y/N] ");
-    let mut stderr = io::stderr();
-    stderr
-        .write_all(shown(&question).as_bytes())
-        .and_then(|()| stderr.flush())
-        .context("can't ask whether that is meant; give --yes")?;
-    let mut answer = String::new();
-    io::stdin()
-        .lock()
-        .read_line(&mut answer)
-        .context("the terminal can't be read; give --yes")?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
