@@ -7,34 +7,6 @@ use serde_json::Value;
 
 use crate::{Failure, StoreAt};
 
-/// Fields of messages whose names may be told: those that the APIs of models give them. Others are
-/// the caller's own, and keys of arguments are content.
-const TOLD_FIELDS: [&str; 20] = [
-    "role",
-    "content",
-    "name",
-    "id",
-    "type",
-    "text",
-    "tool_calls",
-    "tool_call_id",
-    "function",
-    "arguments",
-    "is_error",
-    "tool_use_id",
-    "input",
-    "thinking",
-    "reasoning_content",
-    "refusal",
-    "source",
-    "image_url",
-    "url",
-    "data",
-];
-
-/// Fields below which a caller's own keys begin.
-const FREE_FORM: [&str; 2] = ["arguments", "input"];
-
 /// Position after the last one that a store can count. Stores count in 64 bits with a sign.
 pub(crate) const LAST_POSITION: u64 = i64::MAX as u64;
 
@@ -101,58 +73,17 @@ pub(crate) fn stored_messages(messages: Vec<Value>) -> Result<Vec<StoredMessage>
 fn unusable(index: usize, fault: &InvalidMessage) -> Failure {
     let at = format!("messages[{index}]");
     match fault {
-        InvalidMessage::Nul { path } => Failure::invalid(format!(
-            "`{at}{}` contains a NUL character (U+0000); leave it out",
-            told(path)
-        )),
+        InvalidMessage::Nul { path } => {
+            let dot = if path.is_empty() { "" } else { "." };
+            Failure::invalid(format!(
+                "`{at}{dot}{path}` contains a NUL character (U+0000); leave it out"
+            ))
+        }
         InvalidMessage::TooLarge { .. } => {
             Failure::new(FailureType::TooLarge, format!("`{at}` {fault}"))
         }
-        InvalidMessage::NoObject | InvalidMessage::Role => {
+        InvalidMessage::NoObject | InvalidMessage::Role | InvalidMessage::TooDeep => {
             Failure::invalid(format!("`{at}` {fault}"))
-        }
-    }
-}
-
-/// The beginning of a path in which nothing is the caller's own, such as `.content[0].text`.
-fn told(path: &str) -> String {
-    let mut told = String::new();
-    for step in path.split('.') {
-        let (field, indexes) = step.split_once('[').unwrap_or((step, ""));
-        let is_index = |c: char| c.is_ascii_digit() || "[]".contains(c);
-        if !TOLD_FIELDS.contains(&field) || !indexes.chars().all(is_index) {
-            break;
-        }
-        told.extend([".", step]);
-        if FREE_FORM.contains(&field) {
-            break;
-        }
-    }
-    told
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_is_told_up_to_the_first_key_that_is_the_callers_own() {
-        for (path, expected) in [
-            ("content", ".content"),
-            ("content[12].text", ".content[12].text"),
-            (
-                "tool_calls[0].function.arguments",
-                ".tool_calls[0].function.arguments",
-            ),
-            ("tool_calls[0].arguments.text", ".tool_calls[0].arguments"),
-            ("content[0].input.data", ".content[0].input"),
-            ("customer_name", ""),
-            ("content.ada@example.org", ".content"),
-            ("content[secret]", ""),
-            ("con\\u0000tent", ""),
-            ("", ""),
-        ] {
-            assert_eq!(told(path), expected, "{path}");
         }
     }
 }

@@ -65,11 +65,18 @@ pub const CONVERSATION_ID_BYTES_MAX: usize = 200;
 /// a page of messages always has room for one.
 pub const MESSAGE_BYTES_MAX: usize = 512 * 1024;
 
+/// Most levels of lists and objects that stand in one another in a message, itself among them. Readers
+/// of JSON go no deeper than 127 or so, and answers have messages a few levels down.
+pub const MESSAGE_LEVELS_MAX: usize = 100;
+
 /// Longest role of a message, in bytes.
 pub const ROLE_BYTES_MAX: usize = 64;
 
 /// Most messages that are added at once.
 pub const MESSAGES_ADDED_MAX: usize = 1_000;
+
+/// Most messages of a transcript that one model request names. No model reads so many.
+pub const REQUEST_MESSAGES_MAX: usize = 20_000;
 
 /// Longest key of a fact, in bytes of UTF-8. An index row holds it beside scope and term.
 pub const FACT_KEY_BYTES_MAX: usize = 500;

@@ -3,12 +3,14 @@
 mod calls;
 mod content;
 mod dialects;
+mod faults;
 #[cfg(test)]
 mod tests;
 
 use serde_json::{Map, Value};
 
-use crate::{MESSAGE_BYTES_MAX, Message, ROLE_BYTES_MAX};
+use self::faults::{holds_more_levels, nul_in_object, take_apart};
+use crate::{MESSAGE_BYTES_MAX, MESSAGE_LEVELS_MAX, Message, ROLE_BYTES_MAX};
 
 /// One message of a transcript: the JSON object that a caller gave, with whatever fields it has.
 ///
@@ -30,11 +32,17 @@ pub enum InvalidMessage {
     #[error("needs `role`, a text of 1 to {ROLE_BYTES_MAX} bytes, such as `user`")]
     Role,
     /// A text or a key in it holds U+0000.
-    #[error("contains a NUL character (U+0000) in `{path}`; leave it out")]
+    #[error("contains a NUL character (U+0000){}; leave it out", place(.path))]
     Nul {
-        /// Where, such as `content[0].text`.
+        /// Where, such as `content[0].text`: up to the first name that is the caller's own, and empty
+        /// where that is the first of all.
         path: String,
     },
+    /// Lists and objects in it stand in one another too often.
+    #[error(
+        "has lists or objects in more than {MESSAGE_LEVELS_MAX} levels; keep what is so deep as a JSON text"
+    )]
+    TooDeep,
     /// It is too large.
     #[error(
         "has {bytes} bytes as JSON, {MESSAGE_BYTES_MAX} are allowed; split it, or keep a reference to what is large"
@@ -52,20 +60,24 @@ impl StoredMessage {
     ///
     /// [`InvalidMessage`].
     pub fn new(value: Value) -> Result<Self, InvalidMessage> {
-        let Value::Object(object) = value else {
+        // All that comes after goes down into it level by level, as even letting go of it does.
+        if holds_more_levels(&value, MESSAGE_LEVELS_MAX) {
+            take_apart(value);
+            return Err(InvalidMessage::TooDeep);
+        }
+        let Value::Object(object) = &value else {
             return Err(InvalidMessage::NoObject);
         };
         let role = object.get("role").and_then(Value::as_str);
         if !role.is_some_and(|role| (1..=ROLE_BYTES_MAX).contains(&role.len())) {
             return Err(InvalidMessage::Role);
         }
-        if let Some(path) = nul_in_object(&object, "") {
-            return Err(InvalidMessage::Nul { path });
-        }
-        let value = Value::Object(object);
         let json = value.to_string();
         if json.len() > MESSAGE_BYTES_MAX {
             return Err(InvalidMessage::TooLarge { bytes: json.len() });
+        }
+        if let Some(path) = nul_in_object(object) {
+            return Err(InvalidMessage::Nul { path });
         }
         let Value::Object(object) = value else {
             return Err(InvalidMessage::NoObject);
@@ -117,26 +129,10 @@ impl StoredMessage {
     }
 }
 
-/// Where an object holds U+0000; `None` where nowhere.
-fn nul_in_object(object: &Map<String, Value>, path: &str) -> Option<String> {
-    let separator = if path.is_empty() { "" } else { "." };
-    object.iter().find_map(|(key, value)| {
-        if key.contains('\0') {
-            let shown = key.replace('\0', "\\u0000");
-            return Some(format!("{path}{separator}{shown}"));
-        }
-        nul_in(value, &format!("{path}{separator}{key}"))
-    })
-}
-
-fn nul_in(value: &Value, path: &str) -> Option<String> {
-    match value {
-        Value::String(text) => text.contains('\0').then(|| path.to_owned()),
-        Value::Array(items) => items
-            .iter()
-            .enumerate()
-            .find_map(|(index, item)| nul_in(item, &format!("{path}[{index}]"))),
-        Value::Object(object) => nul_in_object(object, path),
-        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+/// A place as errors tell it.
+fn place(path: &str) -> String {
+    match path {
+        "" => String::new(),
+        path => format!(" in `{path}`"),
     }
 }

@@ -35,7 +35,7 @@ pub struct AddMessagesInput {
     #[serde(default = "defaults::conversation")]
     pub conversation: String,
     /// The messages in their order, at most 1,000: JSON objects with a `role`, each of at most
-    /// 524,288 bytes. All are added, side by side, or none.
+    /// 524,288 bytes and 100 levels of lists and objects. All are added, side by side, or none.
     pub messages: Vec<Value>,
     /// Identity of the change; derived from the activity where it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]

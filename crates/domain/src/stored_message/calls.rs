@@ -33,7 +33,7 @@ fn of_entry(entry: &Map<String, Value>) -> ToolCall {
     ToolCall {
         id,
         name: name(entry),
-        arguments: entry.get("arguments").cloned().unwrap_or_default(),
+        arguments: entry.get("arguments").cloned().unwrap_or_else(no_arguments),
     }
 }
 
@@ -77,14 +77,16 @@ fn name(call: &Map<String, Value>) -> String {
     name.unwrap_or_default().to_owned()
 }
 
-/// Arguments as an object where that says the same: what is no object, and numbers that would be
-/// sent back rounded, stay the text that the model wrote.
+/// Arguments as an object where that says the same. What is no object stays the text that the model
+/// wrote, and so do numbers that would be sent back rounded, and objects that have a key twice.
 fn read_arguments(text: &str) -> Value {
     if is_blank(text) {
         return no_arguments();
     }
     match serde_json::from_str(text) {
-        Ok(object @ Value::Object(_)) if is_exact(&object) => object,
+        Ok(object @ Value::Object(_)) if is_exact(&object) && members(&object) == colons(text) => {
+            object
+        }
         _ => Value::String(text.to_owned()),
     }
 }
@@ -97,6 +99,33 @@ fn is_exact(value: &Value) -> bool {
         Value::Object(object) => object.values().all(is_exact),
         Value::Null | Value::Bool(_) | Value::String(_) => true,
     }
+}
+
+/// Keys of all objects in a value.
+fn members(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(members).sum(),
+        Value::Object(object) => object.len() + object.values().map(members).sum::<usize>(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
+}
+
+/// Colons outside strings of a JSON text: one for each key that is written there.
+fn colons(text: &str) -> usize {
+    let (mut count, mut in_string) = (0, false);
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => in_string = !in_string,
+            // What is escaped ends no string.
+            b'\\' => {
+                bytes.next();
+            }
+            b':' if !in_string => count += 1,
+            _ => {}
+        }
+    }
+    count
 }
 
 fn no_arguments() -> Value {

@@ -107,7 +107,7 @@ fn our_own_form_is_read() {
             text: "a".to_owned(),
             tool_calls: vec![
                 call("c", json!({"x": 0.1})),
-                call("", Value::Null),
+                call("", json!({})),
                 call("7", json!("{\"written\": \"as text\"}")),
             ],
         }]
@@ -135,6 +135,10 @@ fn arguments_stay_text_where_an_object_would_not_say_the_same() {
         ("{\"a\": [1, {\"b\": -2}]}", json!({"a": [1, {"b": -2}]})),
         ("", json!({})),
         (" \n", json!({})),
+        (
+            "{\"a:\\\"b:\": \":\\\\\", \"c\": [{}, {\"a\": \"\\u003a\"}]}",
+            json!({"a:\"b:": ":\\", "c": [{}, {"a": ":"}]}),
+        ),
     ] {
         assert_eq!(arguments(text), expected, "{text}");
     }
@@ -144,6 +148,8 @@ fn arguments_stay_text_where_an_object_would_not_say_the_same() {
         "{\"cut\": ",
         "{\"a\": {\"b\": [123456789012345678901]}}",
         "{\"a\": 0.1}",
+        "{\"a\": 1, \"a\": 2}",
+        "{\"a\": [{\"b\": \"\", \"\\u0062\": \"\"}]}",
     ] {
         assert_eq!(arguments(text), json!(text));
     }
@@ -188,7 +194,7 @@ fn texts_further_down_are_read_up_to_a_depth() {
     assert_eq!(tokens(0), [Message::user("deep")]);
     assert_eq!(tokens(4), [Message::user("deep")]);
     assert_eq!(tokens(5), [Message::user("[wrap]")]);
-    assert_eq!(tokens(100), [Message::user("[wrap]")]);
+    assert_eq!(tokens(48), [Message::user("[wrap]")]);
 }
 
 #[test]
@@ -281,17 +287,72 @@ fn nul_characters_are_refused_wherever_they_are_with_their_place() {
         (json!({"role": "a\0"}), "role"),
         (json!({"role": "user", "content": "a\0b"}), "content"),
         (
-            json!({"role": "user", "content": [1, {"text": "\0"}]}),
-            "content[1].text",
+            json!({"role": "user", "content": [1, {"text": ["", "\0"]}]}),
+            "content[1].text[1]",
         ),
-        (json!({"role": "user", "x": {"a\0b": 1}}), "x.a\\u0000b"),
-        (json!({"role": "user", "\0": 1}), "\\u0000"),
+        // No further than to what is the caller's own.
+        (
+            json!({"role": "user", "content": {"ada@example.org": "\0"}}),
+            "content",
+        ),
+        (
+            json!({"role": "user", "tool_calls": [{"arguments": {"text": "\0"}}]}),
+            "tool_calls[0].arguments",
+        ),
+        (
+            json!({"role": "user", "content": [{"input": ["\0"]}]}),
+            "content[0].input",
+        ),
+        (json!({"role": "user", "content[secret]": "\0"}), ""),
+        (json!({"role": "user", "content": {"a\0b": 1}}), "content"),
+        (json!({"role": "user", "\0": 1}), ""),
     ] {
         let path = path.to_owned();
         assert_eq!(StoredMessage::new(value), Err(InvalidMessage::Nul { path }));
     }
     // The text of an escape is no NUL character.
     assert!(StoredMessage::new(json!({"role": "user", "content": "\\u0000"})).is_ok());
+}
+
+#[test]
+fn a_long_key_above_many_values_costs_linear_time() {
+    crate::deadline::within_a_minute(|| {
+        let values = vec![0; 100_000];
+        let key = "k".repeat(250_000);
+        let message = stored(json!({"role": "user", (key.clone()): values}));
+        for _ in 0..20 {
+            StoredMessage::from_json(message.as_json()).unwrap();
+        }
+        // What is too large is refused for that, whatever else is in it.
+        let values = vec!["\0"; 500_000];
+        let key = key.repeat(4);
+        let refused = StoredMessage::new(json!({"role": "user", (key): values}));
+        assert!(matches!(refused, Err(InvalidMessage::TooLarge { .. })));
+    });
+}
+
+/// A message of so many levels.
+fn deep(levels: usize) -> Value {
+    let inside = (1..levels).fold(json!("x"), |inside, level| match level % 2 {
+        0 => Value::Array(vec![inside]),
+        _ => Value::Object([("content".to_owned(), inside)].into_iter().collect()),
+    });
+    let fields = [("role", json!("user")), ("content", inside)];
+    let fields = fields.map(|(key, value)| (key.to_owned(), value));
+    Value::Object(fields.into_iter().collect())
+}
+
+#[test]
+fn lists_and_objects_stand_in_one_another_up_to_a_bound() {
+    let deepest = stored(deep(MESSAGE_LEVELS_MAX));
+    // A result holds it, in a list.
+    let result = json!({"messages": [deepest.clone().into_value()]}).to_string();
+    let read: Value = serde_json::from_str(&result).unwrap();
+    assert_eq!(stored(read["messages"][0].clone()), deepest);
+    for levels in [MESSAGE_LEVELS_MAX + 1, 130, 200_000] {
+        let refused = StoredMessage::new(deep(levels));
+        assert_eq!(refused, Err(InvalidMessage::TooDeep), "{levels}");
+    }
 }
 
 #[test]
@@ -313,6 +374,8 @@ fn errors_say_what_to_do_and_quote_nothing() {
         StoredMessage::new(json!("secret")).unwrap_err(),
         StoredMessage::new(json!({"role": {"secret": 1}})).unwrap_err(),
         StoredMessage::new(json!({"role": "user", "content": "secret\0"})).unwrap_err(),
+        StoredMessage::new(json!({"role": "user", "secret": "\0"})).unwrap_err(),
+        StoredMessage::new(deep(MESSAGE_LEVELS_MAX + 1)).unwrap_err(),
         StoredMessage::new(json!({"role": "user", "content": "secret".repeat(100_000)}))
             .unwrap_err(),
     ];

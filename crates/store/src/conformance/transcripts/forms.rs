@@ -1,13 +1,17 @@
 //! Messages of any form come back as they were.
 
-use notekeeper_domain::StoredMessage;
+use notekeeper_domain::{MESSAGE_LEVELS_MAX, StoredMessage};
 use serde_json::Value;
 
 use super::conversation::{Conversation, stored};
 use crate::TranscriptStore;
 
 pub(super) async fn exercise(store: &dyn TranscriptStore) {
-    let any: Vec<StoredMessage> = MESSAGES.map(stored).into();
+    let any: Vec<StoredMessage> = MESSAGES
+        .map(stored)
+        .into_iter()
+        .chain([deepest()])
+        .collect();
     messages_come_back_as_they_were(&Conversation::new(store, "t/forms", "any"), &any).await;
     for (dialect, file) in DIALECTS {
         let conversation = Conversation::new(store, "t/forms", dialect);
@@ -58,6 +62,14 @@ const MESSAGES: [&str; 18] = [
     r#"{"role":"user","$serde_json::private::Number":"1","__proto__":{"a":1}}"#,
     r#"{"role":"user","content":"{\"role\":\"user\"}","position":7,"scope":"x","first":0}"#,
 ];
+
+/// Lists in one another, as many as a message may hold. A store whose reader of JSON doesn't go so far
+/// could never return what comes after.
+fn deepest() -> StoredMessage {
+    let lists = MESSAGE_LEVELS_MAX - 1;
+    let (begin, end) = ("[".repeat(lists), "]".repeat(lists));
+    stored(&format!(r#"{{"role":"user","deep":{begin}{end}}}"#))
+}
 
 async fn messages_come_back_as_they_were(
     conversation: &Conversation<'_>,
