@@ -25,8 +25,7 @@ create table conversations (
 with (fillfactor = 80);
 
 -- The messages of the positions from `first` up to and without `next`, each as the text of a JSON
--- object. No jsonb: an object comes back as it was given, with its numbers and the order of its
--- fields.
+-- object. No jsonb: an object comes back as the same value, with its numbers as they were added.
 create table messages (
     scope text collate "C" not null,
     conversation text collate "C" not null,

@@ -26,7 +26,7 @@ create table conversations (
 strict, without rowid;
 
 -- The messages of the positions from `first` up to and without `next`, each as the text of a JSON
--- object: it comes back as it was given, with its numbers and the order of its fields.
+-- object: it comes back as the same value, with its numbers as they were added.
 create table messages (
     scope text not null,
     conversation text not null,

@@ -1,6 +1,6 @@
 //! Operations: the stable identity of a mutation.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -110,10 +110,15 @@ impl Fingerprint {
         })))
     }
 
-    /// Fingerprint of adding these messages to a conversation. It is of their JSON texts, so numbers
-    /// in them may be of any kind.
+    /// Fingerprint of adding these messages to a conversation. It is of their JSON texts with sorted
+    /// keys, so the order of keys makes no difference, and numbers may be of any kind.
     pub fn of_added_messages(conversation: &ConversationId, messages: &[StoredMessage]) -> Self {
-        let texts: Vec<&str> = messages.iter().map(StoredMessage::as_json).collect();
+        let text = |message: &StoredMessage| {
+            let mut text = String::new();
+            write_canonical_object(message.object(), &mut text);
+            text
+        };
+        let texts: Vec<String> = messages.iter().map(text).collect();
         Self(digest(&json!({
             "kind": "add_messages",
             "conversation": conversation.as_str(),
@@ -169,7 +174,8 @@ pub enum InvalidOperation {
 /// `\uXXXX`, astral characters as surrogate pairs), short escapes for `\b \t \n \f \r`, `/` and
 /// U+007F as they are.
 ///
-/// Identities hold integers only: other implementations may write fractions in another way.
+/// Fractions are the fewest digits that read back the same, such as `0.1`, `1.0` and `1e300`. Identities of
+/// tool calls and notes hold integers only: other implementations may write fractions in another way.
 pub fn canonical_json(value: &Value) -> String {
     let mut text = String::new();
     write_canonical(value, &mut text);
@@ -177,6 +183,7 @@ pub fn canonical_json(value: &Value) -> String {
 }
 
 fn write_canonical(value: &Value, text: &mut String) {
+    use std::fmt::Write as _;
     match value {
         Value::Array(items) => {
             text.push('[');
@@ -188,23 +195,29 @@ fn write_canonical(value: &Value, text: &mut String) {
             }
             text.push(']');
         }
-        Value::Object(map) => {
-            let mut entries: Vec<_> = map.iter().collect();
-            entries.sort_unstable_by_key(|(key, _)| key.as_str());
-            text.push('{');
-            for (index, (key, item)) in entries.into_iter().enumerate() {
-                if index > 0 {
-                    text.push(',');
-                }
-                write_canonical_string(key, text);
-                text.push(':');
-                write_canonical(item, text);
-            }
-            text.push('}');
-        }
+        Value::Object(map) => write_canonical_object(map, text),
         Value::String(string) => write_canonical_string(string, text),
+        // How serde_json writes these has changed between its versions.
+        Value::Number(number) if number.is_f64() => {
+            let _ = write!(text, "{:?}", number.as_f64().unwrap_or_default());
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => text.push_str(&value.to_string()),
     }
+}
+
+fn write_canonical_object(map: &Map<String, Value>, text: &mut String) {
+    let mut entries: Vec<_> = map.iter().collect();
+    entries.sort_unstable_by_key(|(key, _)| key.as_str());
+    text.push('{');
+    for (index, (key, item)) in entries.into_iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        write_canonical_string(key, text);
+        text.push(':');
+        write_canonical(item, text);
+    }
+    text.push('}');
 }
 
 fn write_canonical_string(string: &str, text: &mut String) {
@@ -290,6 +303,30 @@ mod tests {
         let delete = r#"{"kind":"delete","model_args":{"file":"a.md"},"path":"acme/main/a.md"}"#;
         let of_delete = Fingerprint::of_delete(&scope("acme"), &name("a"));
         assert_eq!(of_delete.as_str(), hex(&Sha256::digest(delete)));
+    }
+
+    #[test]
+    fn a_fingerprint_of_messages_is_of_their_texts_with_sorted_keys() {
+        let of = |json: &str| {
+            let message = StoredMessage::from_json(json).unwrap();
+            let conversation = ConversationId::parse("main").unwrap();
+            let fingerprint = Fingerprint::of_added_messages(&conversation, &[message]);
+            fingerprint.as_str().to_owned()
+        };
+        let sorted =
+            r#"{"content":"caf\u00e9","n":[0.1,-2.5e300,-0.0,-7,{"a":1,"b":2}],"role":"user"}"#;
+        let text = sorted.replace('\\', "\\\\").replace('"', "\\\"");
+        let text = format!(
+            "{{\"conversation\":\"main\",\"kind\":\"add_messages\",\"messages\":[\"{text}\"]}}"
+        );
+        let expected = hex(&Sha256::digest(text));
+        assert_eq!(of(sorted), expected);
+        let given = r#"{"role":"user","n":[0.1,-2.5e+300,-0.0,-7,{"b":2,"a":1}],"content":"café"}"#;
+        assert_eq!(of(given), expected);
+        assert_eq!(
+            expected,
+            "4d5e470e917975c9c544fdf65d7807bc043fa6fd32f20f0dc3e2419be4c729fa"
+        );
     }
 
     #[test]
