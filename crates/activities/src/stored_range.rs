@@ -1,7 +1,7 @@
 //! The part of a stored transcript that a model request names.
 
 use notekeeper_contract::{ConversationRange, ConversationSummary, FailureType};
-use notekeeper_domain::{ConversationId, Message, Scope};
+use notekeeper_domain::{ConversationId, Message, REQUEST_MESSAGES_MAX, Scope};
 use notekeeper_store::MessageSelection;
 
 use crate::{
@@ -9,9 +9,6 @@ use crate::{
     kept_text::{check_digest, kept_text, missing},
     transcripts::{LAST_POSITION, check_keeps, conversation_id, transcripts},
 };
-
-/// Most messages of a transcript that one request names. No model reads so many.
-const MESSAGES_MAX: usize = 20_000;
 
 /// Most bytes of their JSON: some two million tokens. A worker holds them for as long as the model
 /// takes, with each of the requests in its hands.
@@ -108,7 +105,7 @@ impl Place<'_> {
                 from += 1;
                 count += 1;
                 bytes += message.as_json().len();
-                if count > MESSAGES_MAX || bytes > BYTES_MAX {
+                if count > REQUEST_MESSAGES_MAX || bytes > BYTES_MAX {
                     return Err(too_large());
                 }
                 messages.extend(message.to_messages());
@@ -143,7 +140,7 @@ fn too_large() -> Failure {
     Failure::new(
         FailureType::TooLarge,
         format!(
-            "`conversation` names more than {MESSAGES_MAX} messages, or {BYTES_MAX} bytes of them; \
+            "`conversation` names more than {REQUEST_MESSAGES_MAX} messages, or {BYTES_MAX} bytes of them; \
              name fewer, with a history policy that sends the latest messages or a summary of the \
              others"
         ),

@@ -14,9 +14,10 @@ use super::{
 };
 use crate::{CallFailure, InjectionErrors};
 
-/// Most summaries before one request. After a summary nothing more is due; the second is for a
-/// conversation that was cleared meanwhile.
-const SUMMARIES_MAX: usize = 2;
+/// Most summaries before one request. One takes in as much as a model reads at once, so that a transcript
+/// that was long before it got a policy takes several: so many cover a million tokens. What is left then
+/// waits for the next message.
+const SUMMARIES_MAX: usize = 16;
 
 /// A summary that is due, apart from the policies.
 struct Due {
@@ -25,7 +26,7 @@ struct Due {
 }
 
 impl<W: AgentHost> Turn<'_, W> {
-    /// Decides what of the stored transcript the next request sends, with the summary that is due made
+    /// Decides what of the stored transcript the next request sends, with the summaries that are due made
     /// before. A summary that can't be made fails the turn, or is left for the next one, as the input
     /// wants it.
     pub(super) async fn apply_history(&mut self) -> Result<(), AgentFailure> {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     policy::{HistoryPolicy, SummaryPolicy, TokensPolicy, WORTH, WindowPolicy},
+    summary::{SUMMARISED_MESSAGES_MAX, SUMMARISED_TOKENS_MAX},
     timeline::{Extent, Timeline},
 };
 use crate::MessageOutline;
@@ -44,7 +45,8 @@ pub struct HistoryPlan<'p> {
 }
 
 /// A summary that is due: of the summary so far, if there is one, and of the messages in `range`.
-/// Once it is made, [`HistoryView::summarized`] takes it in, and a further plan is made.
+/// Once it is made, [`HistoryView::summarized`] takes it in, and a further plan is made: where more has
+/// gathered than one request holds, that one orders a summary of the next part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SummaryOrder<'p> {
     /// Positions of the messages; some may not be sent any more.
@@ -84,12 +86,15 @@ impl HistoryView {
 /// while no message comes.
 ///
 /// - What is sent begins at a prompt, if the conversation has one from there on, and never between
-///   a call and its result.
+///   a call and a result that is in `outlines`. One that comes after the call was left out is left out
+///   of requests as well.
 /// - All from the latest prompt on is sent, whatever it comes to.
 /// - Policies before a summary drop for good; what those behind it hold back is covered by the next
 ///   summary.
 /// - A summary is due when the messages that none covers are over the threshold. It leaves at most
-///   three quarters of the threshold, or the current turn, and covers at least a quarter.
+///   three quarters of the threshold, or the current turn, and covers at least a quarter: or the
+///   beginning of that, where it is more than 2,000 messages or 75,000 tokens. A single exchange is
+///   covered as a whole, whatever it comes to.
 pub fn plan<'p>(
     policies: &'p [HistoryPolicy],
     outlines: &[MessageOutline],
@@ -171,6 +176,7 @@ impl<'p> Planner<'p> {
         let Some(upto) = self.summary_end(policy) else {
             return;
         };
+        let upto = self.at_once(upto);
         let ends = self.timeline.position(self.base);
         if let Some((from, upto)) = ends.zip(self.timeline.position(upto)) {
             self.summarize = Some(SummaryOrder {
@@ -178,6 +184,20 @@ impl<'p> Planner<'p> {
                 policy,
             });
         }
+    }
+
+    /// Where the part ends that one summary covers of what is before `upto`: the last place that leaves
+    /// no more before it than a request quotes, or the first of all.
+    fn at_once(&self, upto: usize) -> usize {
+        let cuts = self.timeline.cuts_after(self.base);
+        let fitting = cuts.partition_point(|&cut| {
+            let part = self.timeline.extent(self.base, cut);
+            cut <= upto
+                && part.messages <= SUMMARISED_MESSAGES_MAX
+                && part.tokens <= SUMMARISED_TOKENS_MAX
+        });
+        let end = cuts.get(fitting.saturating_sub(1));
+        end.copied().unwrap_or(upto)
     }
 
     /// Where the messages that are kept as they are begin; `None` where it isn't worth while.

@@ -2,16 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::text::is_blank;
+use crate::{REQUEST_MESSAGES_MAX, text::is_blank};
 
 /// Most policies of a list. Each thing that one can do is in three.
 const POLICIES_MAX: usize = 8;
 
-/// Largest number of messages or turns in a policy.
-const MESSAGES_MAX: u64 = 100_000;
+/// Largest number of messages or turns in a policy: with more, requests would be refused before it
+/// does anything.
+const MESSAGES_MAX: u64 = REQUEST_MESSAGES_MAX as u64;
 
-/// Largest number of tokens in a policy: more than any model reads.
-const TOKENS_MAX: u64 = 10_000_000;
+/// Largest number of tokens in a policy: as much as a request names, and more than models read.
+const TOKENS_MAX: u64 = 2_000_000;
 
 /// Smallest threshold of a summary, so that a quarter of it is something.
 const OVER_MIN: u64 = 4;
@@ -49,10 +50,10 @@ pub enum HistoryPolicy {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WindowPolicy {
-    /// At most so many messages: 1 to 100,000.
+    /// At most so many messages: 1 to 20,000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<u64>,
-    /// At most so many turns, from a prompt to the next: 1 to 100,000.
+    /// At most so many turns, from a prompt to the next: 1 to 20,000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<u64>,
 }
@@ -61,7 +62,7 @@ pub struct WindowPolicy {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokensPolicy {
-    /// At most so many tokens of four characters, the summary among them: 1 to 10,000,000.
+    /// At most so many tokens of four characters, the summary among them: 1 to 2,000,000.
     pub max_tokens: u64,
 }
 
@@ -70,10 +71,10 @@ pub struct TokensPolicy {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SummaryPolicy {
-    /// Summarise when there are more tokens: 4 to 10,000,000.
+    /// Summarise when there are more tokens: 4 to 2,000,000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_tokens: Option<u64>,
-    /// Summarise when there are more messages: 4 to 100,000.
+    /// Summarise when there are more messages: 4 to 20,000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_messages: Option<u64>,
     /// The latest messages that stay as they are, at most half of `over_messages`; 20, or half of

@@ -6,8 +6,29 @@ use crate::{
     CHARS_PER_TOKEN, Message, char_prefix, escape_stored_text, is_blank, text::trim_space,
 };
 
-/// Most characters of messages that one request for a summary quotes, about 100,000 tokens.
+/// Most characters of messages that one request for a summary quotes, about 100,000 tokens, with all
+/// that JSON puts around them.
 const QUOTED_CHARS_MAX: usize = 400_000;
+
+/// Most of these that aren't what was said, but who said it and the signs around: half.
+const FRAMES_CHARS_MAX: usize = QUOTED_CHARS_MAX / 2;
+
+/// Most tokens that a summary is asked for at once: three quarters of what a request quotes, so that
+/// little is cut. Where there is more, one summary after another takes it in.
+pub(super) const SUMMARISED_TOKENS_MAX: u64 = (QUOTED_CHARS_MAX / CHARS_PER_TOKEN / 4 * 3) as u64;
+
+/// Most messages that a summary is asked for at once: there is room for what is around so many, and a
+/// request may name many more.
+pub(super) const SUMMARISED_MESSAGES_MAX: u64 = 2_000;
+
+/// Longest name of a tool in a quotation. Models allow no longer one.
+const TOOL_CHARS_MAX: usize = 64;
+
+/// Characters of the line that says how many lines were left out, with its end.
+const LEFT_OUT_LINE_CHARS: usize = 60;
+
+/// Characters of a note that something of a line was left out.
+const LEFT_OUT_CHARS: usize = r#","characters_left_out":1000000"#.len();
 
 /// What a summary keeps where the policy gives no instructions of its own.
 const DEFAULT_FOCUS: &str = "Keep what later turns may need: who the user is and what they want, \
@@ -30,7 +51,7 @@ pub struct SummaryRequest {
 ///
 /// The messages are data: each is one line of JSON inside a tag that none of their texts can close,
 /// so that nothing in them passes for a message of its own or for an instruction. Long ones are cut,
-/// each to the same length, so that all fit.
+/// each to the same length, so that all fit; of very many, the first are left out, which a line says.
 pub fn summary_request(
     previous: Option<&str>,
     messages: &[Message],
@@ -82,21 +103,64 @@ pub fn fit_summary(text: &str, max_tokens: usize) -> String {
     }
 }
 
-/// One line of JSON for each message, and for each of its calls.
+/// One line of JSON for each message, and for each of its calls. They have at most
+/// [`QUOTED_CHARS_MAX`] characters, with the ends of lines.
 fn quoted(messages: &[Message]) -> Vec<String> {
     let said: Vec<(usize, Said)> = messages
         .iter()
         .enumerate()
         .flat_map(|(index, message)| said(message).into_iter().map(move |said| (index + 1, said)))
         .collect();
-    let lengths: Vec<usize> = said
+    let mut frames_chars = 0;
+    let framed = said.iter().rev().take_while(|(number, said)| {
+        frames_chars += said.frame_chars(*number);
+        frames_chars <= FRAMES_CHARS_MAX
+    });
+    let left_out = said.len() - framed.count();
+    let said = &said[left_out..];
+    let frames_chars: usize = said
         .iter()
-        .map(|(_, said)| said.text.chars().count())
-        .collect();
-    let chars_max = share(lengths, QUOTED_CHARS_MAX);
-    said.iter()
-        .map(|(number, said)| said.line(*number, chars_max))
-        .collect()
+        .map(|(number, it)| it.frame_chars(*number))
+        .sum();
+    let costs = said.iter().map(|(_, said)| cost(&said.text)).collect();
+    let text_cost_max = share(costs, QUOTED_CHARS_MAX - LEFT_OUT_LINE_CHARS - frames_chars);
+    let note = (left_out > 0).then(|| json!({"lines_left_out": left_out}).to_string());
+    let lines = said
+        .iter()
+        .map(|(number, said)| said.line(*number, text_cost_max));
+    note.into_iter().chain(lines).collect()
+}
+
+/// The most characters that a character takes in a line: of a tag, or as JSON writes it.
+fn char_cost(c: char) -> usize {
+    match c {
+        '<' => "&lt;".len(),
+        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+        '\0'..='\u{1f}' => 6,
+        _ => 1,
+    }
+}
+
+fn cost(text: &str) -> usize {
+    text.chars().map(char_cost).sum()
+}
+
+/// As much of the beginning of a text as costs no more than that, and whether anything was cut.
+fn affordable(text: &str, cost_max: usize) -> (&str, bool) {
+    let mut left = cost_max;
+    let end = text
+        .char_indices()
+        .find(|(_, c)| match left.checked_sub(char_cost(*c)) {
+            Some(rest) => {
+                left = rest;
+                false
+            }
+            None => true,
+        });
+    match end {
+        Some((end, _)) => (&text[..end], true),
+        None => (text, false),
+    }
 }
 
 /// What somebody says in a message.
@@ -117,20 +181,37 @@ impl Said {
         }
     }
 
-    fn line(&self, number: usize, chars_max: usize) -> String {
-        let (text, cut) = char_prefix(&self.text, chars_max);
+    /// The line, with as much of the text as costs no more than that.
+    fn line(&self, number: usize, text_cost_max: usize) -> String {
+        let (text, cut) = affordable(&self.text, text_cost_max);
         let mut line =
             json!({"message": number, "role": self.role, "text": escape_stored_text(text)});
         if let Some(tool) = &self.tool {
+            let (tool, _) = affordable(tool, TOOL_CHARS_MAX);
             line["tool"] = json!(escape_stored_text(tool));
         }
         if self.is_error {
             line["failed"] = json!(true);
         }
         if cut {
-            line["characters_left_out"] = json!(self.text.chars().count() - chars_max);
+            let left_out = self.text[text.len()..].chars().count();
+            line["characters_left_out"] = json!(left_out);
         }
         line.to_string()
+    }
+
+    /// The most characters of the line, with its end, beside the text.
+    fn frame_chars(&self, number: usize) -> usize {
+        let tool = self.tool.as_ref().map_or(0, |tool| {
+            r#","tool":"""#.len() + cost(affordable(tool, TOOL_CHARS_MAX).0)
+        });
+        let failed = if self.is_error {
+            r#","failed":true"#.len()
+        } else {
+            0
+        };
+        let always = r#"{"message":,"role":"","text":""}"#.len() + "\n".len();
+        always + number.to_string().len() + self.role.len() + tool + failed + LEFT_OUT_CHARS
     }
 }
 
@@ -171,8 +252,7 @@ fn arguments(arguments: &Value) -> String {
     }
 }
 
-/// The length to which texts of these lengths are cut so that they have at most `total` together:
-/// the longest first.
+/// What texts of these costs are cut to so that they cost at most `total` together: the longest first.
 fn share(mut lengths: Vec<usize>, total: usize) -> usize {
     lengths.sort_unstable();
     let mut left = total;

@@ -198,6 +198,60 @@ fn a_summary_of_little_beside_a_large_turn_waits_until_it_is_worth_while() {
     assert_eq!(due(&policies, "ucrcrcrcrcrcru", new), Some((0, 13)));
 }
 
+/// The ranges of one summary after another, as long as one is due.
+fn all_due(policies: &[HistoryPolicy], all: &[MessageOutline]) -> Vec<(u64, u64)> {
+    let mut view = HistoryView::default();
+    let mut ranges = Vec::new();
+    loop {
+        let plan = plan(policies, all, &view);
+        let Some(order) = plan.summarize else {
+            return ranges;
+        };
+        assert!(order.range.start == plan.view.base && !order.range.is_empty());
+        ranges.push((order.range.start, order.range.end));
+        view = plan.view.summarized(order.range.end, 100);
+    }
+}
+
+#[test]
+fn what_has_gathered_is_summarised_in_parts_that_one_request_holds() {
+    // 2,000 messages are the bound here; three quarters of the last threshold are left as they are.
+    let many = outlines(&"ucra".repeat(2_500));
+    assert_eq!(
+        all_due(&[summary_over_messages(100, 30)], &many),
+        [
+            (0, 2_000),
+            (2_000, 4_000),
+            (4_000, 6_000),
+            (6_000, 8_000),
+            (8_000, 9_968)
+        ]
+    );
+    // And 75,000 tokens here: a part ends at the last prompt before.
+    let mut long = outlines(&"ucra".repeat(100));
+    long.iter_mut().for_each(|outline| outline.tokens = 1_000);
+    assert_eq!(
+        all_due(&[summary_over_tokens(60_000, 4)], &long),
+        [(0, 72), (72, 144), (144, 216), (216, 288), (288, 360)]
+    );
+    assert_eq!(
+        all_due(&[summary_over_tokens(6_000, 4)], &long).last(),
+        Some(&(360, 396))
+    );
+}
+
+#[test]
+fn an_exchange_that_is_over_the_bound_by_itself_is_summarised_as_a_whole_and_alone() {
+    let policies = [summary_over_messages(8, 2)];
+    let exchange = format!("u{}a", "cr".repeat(1_500));
+    let all = outlines(&format!("ua{exchange}uaua"));
+    assert_eq!(all_due(&policies, &all), [(0, 2), (2, 3_004)]);
+    // Parts end at prompts alone, also where the tokens of one message are too many.
+    let mut all = outlines("ucrauauauaua");
+    all[2].tokens = 100_000;
+    assert_eq!(all_due(&policies, &all), [(0, 4)]);
+}
+
 #[test]
 fn what_a_window_before_a_summary_drops_is_never_summarised() {
     let policies = [messages(6), summary_over_messages(4, 2)];
@@ -291,7 +345,7 @@ fn a_long_conversation_is_planned_in_linear_time() {
     crate::deadline::within_a_minute(|| {
         let all = outlines(&"ucrcrcra".repeat(50_000));
         let policies = [
-            summary_over_messages(100_000, 40),
+            summary_over_messages(20_000, 40),
             tokens(100_000),
             messages(40),
         ];

@@ -114,9 +114,67 @@ fn the_longest_messages_are_cut_to_one_length_so_that_all_fit() {
         .iter()
         .map(|line| line["text"].as_str().unwrap().chars().count())
         .collect();
-    assert_eq!(chars, [189_995, 10, 0, 189_995, 20_000]);
-    assert_eq!(lines[0]["characters_left_out"], 300_000 - 189_995);
+    let longest = chars[0];
+    assert_eq!(chars, [longest, 10, 0, longest, 20_000]);
+    assert!((189_600..189_995).contains(&longest), "{longest}");
+    assert_eq!(lines[0]["characters_left_out"], 300_000 - longest);
     assert_eq!(lines[1].get("characters_left_out"), None);
+}
+
+/// Characters of the lines that quote messages, with their ends.
+fn quoted_chars(messages: &[Message]) -> usize {
+    let text = summary_request(None, messages, None, 500).text;
+    let (_, quoted) = text.split_once("<context>\n").unwrap();
+    let (quoted, _) = quoted.split_once("</context>").unwrap();
+    quoted.chars().count()
+}
+
+#[test]
+fn what_json_and_tags_and_names_add_counts_as_well() {
+    let call = |name: &str| ToolCall {
+        id: "c".to_owned(),
+        name: name.to_owned(),
+        arguments: json!({}),
+    };
+    let calls = |count: usize, name: &str| {
+        [Message::Assistant {
+            text: String::new(),
+            tool_calls: vec![call(name); count],
+        }]
+    };
+    let output = |text: &str| {
+        [Message::Tool {
+            tool_call_id: "c".to_owned(),
+            content: text.repeat(400_000),
+            is_error: true,
+        }]
+    };
+    for hostile in ["\u{1}", "\"", "\\", "\n\u{8}", "<context>"] {
+        let chars = quoted_chars(&output(hostile));
+        assert!((390_000..=400_000).contains(&chars), "{hostile:?}: {chars}");
+    }
+    assert!(quoted_chars(&calls(100, &"n".repeat(500_000))) < 20_000);
+    for name in ["n", "\u{1}", "<context>"] {
+        let chars = quoted_chars(&calls(20_000, &name.repeat(100)));
+        assert!((150_000..=400_000).contains(&chars), "{name:?}: {chars}");
+    }
+}
+
+#[test]
+fn of_more_messages_than_a_request_holds_the_first_are_left_out_and_the_request_says_so() {
+    let texts = |count: usize| -> Vec<Message> {
+        let texts = (1..=count).map(|number| Message::user(format!("{number} of many")));
+        texts.collect()
+    };
+    // All that a summary is asked for at once are there.
+    let whole = lines(&summary_request(None, &texts(2_000), None, 500).text);
+    assert_eq!(whole.len(), 2_000);
+    assert_eq!(whole[0]["text"], "1 of many");
+    let most = lines(&summary_request(None, &texts(20_000), None, 500).text);
+    assert_eq!(most[0]["lines_left_out"], 20_001 - most.len());
+    assert_eq!(most[1]["message"], 20_002 - most.len());
+    assert_eq!(most[most.len() - 1]["text"], "20000 of many");
+    assert!(quoted_chars(&texts(20_000)) <= 400_000);
 }
 
 #[test]
@@ -224,9 +282,9 @@ proptest! {
             longest = longest.max(shown);
         }
         prop_assert_eq!(lines.len(), lengths.len());
-        prop_assert!(total <= 400_000);
+        prop_assert!(quoted_chars(&messages) <= 400_000);
         // As much as fits is shown: nothing is cut before all are as long as the longest shown.
         let cut = lengths.iter().any(|&length| length > longest);
-        prop_assert!(!cut || total + lengths.len() > 400_000);
+        prop_assert!(!cut || total + 60 + 100 * lengths.len() > 400_000);
     }
 }
