@@ -4,8 +4,9 @@ use std::{cell::Cell, sync::Arc, time::Duration};
 
 use notekeeper::data_converter;
 use notekeeper_contract::{
-    CallModelOutput, DeletedMemory, DescribeMemoryOutput, LoadSnapshotOutput, MemoryContent,
-    MemoryMatches, Outcome, Refused, SnapshotAnswer, WrittenMemory,
+    AddMessagesOutput, CallModelOutput, DeletedMemory, DescribeMemoryOutput, Forgotten,
+    GetMessagesOutput, LoadSnapshotOutput, MemoryContent, MemoryMatches, Outcome, RecallOutput,
+    Refused, Remembered, SnapshotAnswer, SummarizeMessagesOutput, WrittenMemory,
 };
 use notekeeper_workflows::{AgentInput, AgentWorkflow, MemorySettings, agent_workflow};
 use serde::de::DeserializeOwned;
@@ -249,6 +250,43 @@ fn came_to(activity: &RecordedActivity) -> Box<dyn WorkflowOutboundValue> {
         "read_memory" => recorded_or(activity, Outcome::<MemoryContent>::Refused(refused())),
         "delete_memory" => recorded_or(activity, Outcome::<DeletedMemory>::Refused(refused())),
         "search_memory" => recorded_or(activity, Outcome::<MemoryMatches>::Refused(refused())),
+        "get_messages" => recorded_or(
+            activity,
+            GetMessagesOutput {
+                messages: Vec::new(),
+                outlines: Vec::new(),
+                first: 0,
+                next: 0,
+                oldest: 0,
+                cursor: None,
+            },
+        ),
+        "add_messages" => recorded_or(
+            activity,
+            AddMessagesOutput {
+                first: 0,
+                next: 2,
+                replayed: false,
+            },
+        ),
+        "remember" => recorded_or(activity, Outcome::<Remembered>::Refused(refused())),
+        "forget" => recorded_or(activity, Outcome::<Forgotten>::Refused(refused())),
+        "recall" => recorded_or(
+            activity,
+            RecallOutput {
+                values: Vec::new(),
+                facts: Vec::new(),
+                truncated: false,
+            },
+        ),
+        "summarize_messages" => recorded_or(
+            activity,
+            SummarizeMessagesOutput {
+                text: "dropped".to_owned(),
+                digest: String::new(),
+                kept: false,
+            },
+        ),
         _ => Box::new(RawValue::new(activity.result.clone().unwrap_or_else(
             || {
                 vec![Payload {

@@ -39,8 +39,10 @@ fn each_call_has_an_operation_of_its_own() {
     for recorded in recorded::all() {
         let operations = operations(&recorded);
         let distinct: BTreeSet<_> = operations.iter().collect();
+        // An exchange of which nobody heard that it was stored is stored again under its operation.
+        let repeated = usize::from(recorded.name.ends_with("/stored_unheard.json"));
         assert_eq!(
-            distinct.len(),
+            distinct.len() + repeated,
             operations.len(),
             "{}: {operations:?}",
             recorded.name
@@ -95,6 +97,9 @@ fn operations(recorded: &Recorded) -> Vec<String> {
             "describe_memory",
             "load_snapshot",
             "call_model",
+            "summarize_messages",
+            "get_messages",
+            "recall",
             "read_memory",
             "search_memory",
         ]

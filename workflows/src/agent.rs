@@ -5,6 +5,7 @@
 
 mod agent_workflow;
 mod answered;
+mod exchange;
 mod failure;
 mod history;
 mod input;
@@ -22,6 +23,7 @@ mod turn;
 mod update_ids;
 
 pub use agent_workflow::AgentWorkflow;
+pub use exchange::Exchange;
 pub use failure::AgentFailure;
 pub use input::{
     AgentInput, AgentOutput, ApplicationTool, ConversationPlace, FILE_READER, MemorySkip, Reply,
@@ -30,6 +32,6 @@ pub use input::{
 pub use run::{admit, continue_with, is_continuing, run, send_message};
 pub use setup::{INPUT_BYTES_MAX, Resolver, conversation_id};
 pub use state::{Agent, AgentHost, AgentState, ConversationState};
-pub use stored::{Exchange, ResumedConversation, Summary};
+pub use stored::{ResumedConversation, Summary};
 pub use transcript::TRANSCRIPT_BYTES_MAX;
 pub use update_ids::agent_interceptor;

@@ -213,61 +213,6 @@ async fn a_summary_comes_before_the_messages_and_the_block_stays_with_the_prompt
 }
 
 #[tokio::test]
-async fn what_is_too_long_for_one_summary_is_summarised_in_parts_before_the_answer() {
-    let bed = Bed::new().await;
-    let model = Arc::new(Listening::default());
-    let worker = hosted(&bed, &model).await;
-    let mut before = Vec::new();
-    for number in 0..5 {
-        // 40,000 tokens: two of these are over what one summary covers.
-        before.push(json!({"role": "user", "content": number.to_string().repeat(160_000)}));
-        before.push(json!({"role": "assistant", "content": format!("answered {number}")}));
-    }
-    add(&bed, "both", before).await;
-    let mut input = conversing(&bed, "acme", "both");
-    input.memories = bed.input_by(Way::WorkflowQueue, "acme").memories;
-    input.history = vec![HistoryPolicy::Summary(SummaryPolicy {
-        over_tokens: Some(50_000),
-        ..SummaryPolicy::default()
-    })];
-    let agent = bed.start(input).await;
-
-    say_all(&agent, &["next"]).await;
-
-    let asked: Vec<_> = model.summaries();
-    let quotes: Vec<String> = asked
-        .iter()
-        .map(|it| texts(&it.messages).concat())
-        .collect();
-    assert_eq!(quotes.len(), 4);
-    for (number, quote) in quotes.iter().enumerate() {
-        let tells = |other: usize| quote.contains(&format!("answered {other}"));
-        assert_eq!((0..5).filter(|&it| tells(it)).collect::<Vec<_>>(), [number]);
-        let goes_on = quote.contains("<conversation_summary>\nthey spoke of tea");
-        assert_eq!(goes_on, number > 0);
-    }
-    let sent = texts(&model.heard()[0]);
-    assert_eq!(sent[0], "[summary]");
-    assert_eq!(sent[2..], ["answered 4", "next"]);
-    let conversation = state(&agent).await.conversation.expect("it is stored");
-    assert_eq!(conversation.summarized_to, Some(8));
-    worker.stop().await;
-    bed.finish().await;
-}
-
-/// Adds messages to a conversation, as somebody else would.
-async fn add(bed: &Bed, id: &str, messages: Vec<serde_json::Value>) {
-    use notekeeper_domain::{ConversationId, Scope, StoredMessage};
-    use notekeeper_store::TranscriptStore as _;
-    let scope = Scope::parse("acme/main").expect("a scope");
-    let id = ConversationId::parse(id).expect("an id");
-    let messages = messages.into_iter().map(StoredMessage::new);
-    let messages: Vec<_> = messages.collect::<Result<_, _>>().expect("messages");
-    let added = bed.store.add_messages(&scope, &id, &messages, None).await;
-    added.expect("add messages");
-}
-
-#[tokio::test]
 async fn a_summary_that_is_not_kept_any_more_is_sent_from_what_is_recorded() {
     let bed = Bed::new().await;
     let model = Arc::new(Listening::default());

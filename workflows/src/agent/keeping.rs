@@ -3,11 +3,7 @@
 use notekeeper_contract::{ChatMessage, FailureType};
 use temporalio_workflow::WorkflowContext;
 
-use super::{
-    AgentHost, Reply,
-    setup::Setup,
-    stored::{Exchange, Stored},
-};
+use super::{AgentHost, Reply, exchange::Exchange, setup::Setup, stored::Stored};
 use crate::{CallFailure, Step};
 
 /// Takes in whether the conversation's store keeps transcripts. Where it does, what a run without it

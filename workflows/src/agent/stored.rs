@@ -7,14 +7,13 @@ use notekeeper_contract::{
     ChatMessage, ConversationRange, ConversationSummary, GetMessagesOutput, OperationRef,
     OutlinedMessage,
 };
-use notekeeper_domain::{
-    HistoryPlan, HistoryPolicy, HistoryView, MESSAGES_ADDED_MAX, Message, MessageOutline,
-    outline_of, plan,
-};
+use notekeeper_domain::{HistoryPlan, HistoryPolicy, HistoryView, MessageOutline, plan};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::{Reply, said::Said};
+use super::{
+    exchange::{Exchange, end_of, is_prompt, outlines, parts},
+    said::Said,
+};
 use crate::Conversation;
 
 /// Outlines of a conversation that a run without a predecessor asks for, from the newest on: some
@@ -69,18 +68,6 @@ pub(super) struct Missing {
     pub(super) from: Option<u64>,
     /// At most so many outlines.
     pub(super) limit: Option<u64>,
-}
-
-/// Messages that are stored together: a prompt and its answer, or calls and their results.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Exchange {
-    /// Under which operation.
-    pub operation: OperationRef,
-    /// The messages, in their order.
-    pub messages: Vec<ChatMessage>,
-    /// The reply that it brings, and the id of the message that is answered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reply: Option<(Option<String>, Reply)>,
 }
 
 /// The text of a summary.
@@ -394,75 +381,6 @@ impl Stored {
     }
 }
 
-impl Exchange {
-    /// The messages as they are stored. Stores keep no U+0000, so U+FFFD takes its place: what the
-    /// model said or a tool answered is no reason to lose an exchange.
-    pub(super) fn values(&self) -> Vec<Value> {
-        let values = self.messages.iter().map(|message| {
-            let value = serde_json::to_value(message).unwrap_or_default();
-            without_nul(value)
-        });
-        values.collect()
-    }
-}
-
-fn without_nul(value: Value) -> Value {
-    let replaced = |text: String| match text.contains('\0') {
-        true => text.replace('\0', "\u{fffd}"),
-        false => text,
-    };
-    match value {
-        Value::String(text) => Value::String(replaced(text)),
-        Value::Array(items) => items.into_iter().map(without_nul).collect(),
-        Value::Object(fields) => fields
-            .into_iter()
-            .map(|(key, value)| (replaced(key), without_nul(value)))
-            .collect(),
-        other => other,
-    }
-}
-
-fn is_prompt(message: &ChatMessage) -> bool {
-    matches!(message, ChatMessage::User { .. })
-}
-
-/// Position after the first messages that are those that are sought, by who speaks, calls and results.
-fn end_of(outlines: &[MessageOutline], sought: &[MessageOutline]) -> Option<u64> {
-    let same = |one: &MessageOutline, other: &MessageOutline| {
-        (&one.role, &one.calls, &one.results) == (&other.role, &other.calls, &other.results)
-    };
-    if sought.is_empty() {
-        return None;
-    }
-    let found = outlines.windows(sought.len()).find(|window| {
-        window
-            .iter()
-            .zip(sought)
-            .all(|(one, other)| same(one, other))
-    })?;
-    found.last().map(|last| last.position + 1)
-}
-
-/// The messages in parts of at most [`MESSAGES_ADDED_MAX`], each of which begins with a prompt as far
-/// as that can be.
-fn parts(messages: Vec<ChatMessage>) -> Vec<Vec<ChatMessage>> {
-    let mut parts: Vec<Vec<ChatMessage>> = Vec::new();
-    let mut turn: Vec<ChatMessage> = Vec::new();
-    let close = |turn: Vec<ChatMessage>, parts: &mut Vec<Vec<ChatMessage>>| match parts.last_mut() {
-        Some(part) if part.len() + turn.len() <= MESSAGES_ADDED_MAX => part.extend(turn),
-        _ if turn.is_empty() => {}
-        _ => parts.push(turn),
-    };
-    for message in messages {
-        if is_prompt(&message) || turn.len() == MESSAGES_ADDED_MAX {
-            close(std::mem::take(&mut turn), &mut parts);
-        }
-        turn.push(message);
-    }
-    close(turn, &mut parts);
-    parts
-}
-
 fn outline(position: u64, outlined: OutlinedMessage) -> MessageOutline {
     MessageOutline {
         position,
@@ -472,20 +390,6 @@ fn outline(position: u64, outlined: OutlinedMessage) -> MessageOutline {
         results: outlined.results,
         prompt: outlined.prompt,
     }
-}
-
-fn outlines(
-    first: u64,
-    messages: &[ChatMessage],
-) -> impl Iterator<Item = MessageOutline> + use<'_> {
-    (first..).zip(messages).map(|(position, message)| {
-        let role = match message {
-            ChatMessage::User { .. } => "user",
-            ChatMessage::Assistant { .. } => "assistant",
-            ChatMessage::Tool { .. } => "tool",
-        };
-        outline_of(position, role, &[Message::from(message.clone())])
-    })
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-use notekeeper_contract::ChatToolCall;
+use notekeeper_contract::{ChatToolCall, OperationRef};
 use notekeeper_domain::{SummaryPolicy, WindowPolicy};
 use serde_json::json;
 
