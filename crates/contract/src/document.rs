@@ -73,6 +73,27 @@ fn table(name: &str) -> Option<String> {
         "ChatToolDefinition" => fields::<ChatToolDefinition>(Argument),
         "CallModelOutput" => fields::<CallModelOutput>(Result),
         "ChatToolCall" => fields::<ChatToolCall>(Argument),
+        "SummarizeMessagesInput" => fields::<SummarizeMessagesInput>(Argument),
+        "SummarizeMessagesOutput" => fields::<SummarizeMessagesOutput>(Result),
+        "ToolInput" => fields::<ToolInput>(Result),
+        "Scope" => fields::<ScopeRef>(Argument),
+        "WriteMetadata" => tables::fields(
+            &schema::<MetadataSource>(Argument),
+            crate::known_keys::fields_of::<SourceJson>(),
+            Argument,
+        ),
+        "Operation" => fields::<OperationRef>(Argument),
+        "Refused" => fields::<Refused>(Result),
+        "refusals" => tables::refusals(),
+        "FailureType" => tables::failures(&schema::<FailureType>(Result)),
+        _ => return transcript_table(name),
+    })
+}
+
+/// A table about transcripts and facts.
+fn transcript_table(name: &str) -> Option<String> {
+    use Way::{Argument, Result};
+    Some(match name {
         "GetMessagesInput" => fields::<GetMessagesInput>(Argument),
         "MessageForm" => tables::values(&schema::<MessageForm>(Argument)),
         "GetMessagesOutput" => fields::<GetMessagesOutput>(Result),
@@ -95,19 +116,6 @@ fn table(name: &str) -> Option<String> {
         "ListFactsInput" => fields::<ListFactsInput>(Argument),
         "ListFactsOutput" => fields::<ListFactsOutput>(Result),
         "ListedFact" => fields::<ListedFact>(Result),
-        "SummarizeMessagesInput" => fields::<SummarizeMessagesInput>(Argument),
-        "SummarizeMessagesOutput" => fields::<SummarizeMessagesOutput>(Result),
-        "ToolInput" => fields::<ToolInput>(Result),
-        "Scope" => fields::<ScopeRef>(Argument),
-        "WriteMetadata" => tables::fields(
-            &schema::<MetadataSource>(Argument),
-            crate::known_keys::fields_of::<SourceJson>(),
-            Argument,
-        ),
-        "Operation" => fields::<OperationRef>(Argument),
-        "Refused" => fields::<Refused>(Result),
-        "refusals" => tables::refusals(),
-        "FailureType" => tables::failures(&schema::<FailureType>(Result)),
         _ => return None,
     })
 }
@@ -115,7 +123,7 @@ fn table(name: &str) -> Option<String> {
 /// The schemas that are kept as files, each under the beginning of its name.
 fn schema_files() -> Vec<(&'static str, Value)> {
     use Way::{Argument, Result};
-    vec![
+    let mut files = vec![
         ("write_memory.input", schema::<WriteMemoryInput>(Argument)),
         (
             "write_memory.output",
@@ -150,6 +158,23 @@ fn schema_files() -> Vec<(&'static str, Value)> {
         ("load_snapshot.output", schema::<LoadSnapshotOutput>(Result)),
         ("call_model.input", schema::<CallModelInput>(Argument)),
         ("call_model.output", schema::<CallModelOutput>(Result)),
+        (
+            "summarize_messages.input",
+            schema::<SummarizeMessagesInput>(Argument),
+        ),
+        (
+            "summarize_messages.output",
+            schema::<SummarizeMessagesOutput>(Result),
+        ),
+        ("application_tool.input", schema::<ToolInput>(Result)),
+    ];
+    files.extend(transcript_schema_files());
+    files
+}
+
+fn transcript_schema_files() -> Vec<(&'static str, Value)> {
+    use Way::{Argument, Result};
+    vec![
         ("get_messages.input", schema::<GetMessagesInput>(Argument)),
         ("get_messages.output", schema::<GetMessagesOutput>(Result)),
         ("add_messages.input", schema::<AddMessagesInput>(Argument)),
@@ -178,15 +203,6 @@ fn schema_files() -> Vec<(&'static str, Value)> {
         ),
         ("list_facts.input", schema::<ListFactsInput>(Argument)),
         ("list_facts.output", schema::<ListFactsOutput>(Result)),
-        (
-            "summarize_messages.input",
-            schema::<SummarizeMessagesInput>(Argument),
-        ),
-        (
-            "summarize_messages.output",
-            schema::<SummarizeMessagesOutput>(Result),
-        ),
-        ("application_tool.input", schema::<ToolInput>(Result)),
     ]
 }
 
