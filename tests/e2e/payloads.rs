@@ -181,8 +181,6 @@ fn messages_and_facts(scope: &Value) -> Vec<Case> {
     let surrogate = format!(
         "{{\"scope\": {scope}, \"messages\": [{said}, {{\"role\": \"user\", \"content\": \"{PLANTED}\\ud800\"}}]}}"
     );
-    let range = json!({"scope": scope, "from": 1, "to": 0});
-    let preamble = json!({"scope": scope, "digest": PLANTED});
     let argument = |activity, input, part| case(activity, input, "InvalidArgument", part);
     vec![
         bad(json!(PLANTED), "`messages[1]` must be"),
@@ -226,6 +224,15 @@ fn messages_and_facts(scope: &Value) -> Vec<Case> {
             json!({"scope": scope, "key": PLANTED}),
             "missing field `value`",
         ),
+    ]
+}
+
+/// Fields of model requests that refer to a stored transcript.
+fn stored_requests(scope: &Value) -> Vec<Case> {
+    let range = json!({"scope": scope, "from": 1, "to": 0});
+    let preamble = json!({"scope": scope, "digest": PLANTED});
+    let argument = |activity, input, part| case(activity, input, "InvalidArgument", part);
+    vec![
         argument(
             "call_model",
             json!({"messages": [], "conversation": range}),
@@ -272,6 +279,7 @@ fn cases() -> Vec<Case> {
     ];
     let mut cases = fields(&scope);
     cases.extend(messages_and_facts(&scope));
+    cases.extend(stored_requests(&scope));
     for (activity, good) in &on_notes {
         cases.extend(addresses(activity, good));
         cases.extend(shapes(activity, good));

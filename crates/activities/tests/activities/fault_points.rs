@@ -144,11 +144,11 @@ async fn fails_around_its_commit(
     arm(&format!(
         "{activity}.before_commit=fail:1;{activity}.after_commit=fail:1"
     ))
-    .unwrap();
-    let failure = attempt().await.unwrap_err();
+    .expect("the points exist");
+    let failure = attempt().await.expect_err("the first attempt fails");
     assert_eq!(failure.kind, FailureType::Unavailable);
     assert!(bench.store.take_calls().is_empty());
-    let failure = attempt().await.unwrap_err();
+    let failure = attempt().await.expect_err("the second attempt fails");
     assert_eq!(failure.kind, FailureType::Unavailable);
     assert_eq!(bench.store.take_calls(), [activity]);
     assert_eq!(attempt().await, Ok((true, 1)), "{activity}");
