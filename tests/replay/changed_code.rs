@@ -250,6 +250,27 @@ fn came_to(activity: &RecordedActivity) -> Box<dyn WorkflowOutboundValue> {
         "read_memory" => recorded_or(activity, Outcome::<MemoryContent>::Refused(refused())),
         "delete_memory" => recorded_or(activity, Outcome::<DeletedMemory>::Refused(refused())),
         "search_memory" => recorded_or(activity, Outcome::<MemoryMatches>::Refused(refused())),
+        "get_messages" | "add_messages" | "remember" | "forget" | "recall"
+        | "summarize_messages" => conversation_came_to(activity),
+        _ => Box::new(RawValue::new(activity.result.clone().unwrap_or_else(
+            || {
+                vec![Payload {
+                    metadata: [("encoding".to_owned(), b"json/plain".to_vec())].into(),
+                    data: b"null".to_vec(),
+                    ..Payload::default()
+                }]
+            },
+        ))),
+    }
+}
+
+/// As [`came_to`], for what keeps transcripts and facts.
+fn conversation_came_to(activity: &RecordedActivity) -> Box<dyn WorkflowOutboundValue> {
+    let refused = Refused {
+        reason: "not_found".to_owned(),
+        message: "dropped".to_owned(),
+    };
+    match activity.kind.as_str() {
         "get_messages" => recorded_or(
             activity,
             GetMessagesOutput {
@@ -269,8 +290,8 @@ fn came_to(activity: &RecordedActivity) -> Box<dyn WorkflowOutboundValue> {
                 replayed: false,
             },
         ),
-        "remember" => recorded_or(activity, Outcome::<Remembered>::Refused(refused())),
-        "forget" => recorded_or(activity, Outcome::<Forgotten>::Refused(refused())),
+        "remember" => recorded_or(activity, Outcome::<Remembered>::Refused(refused)),
+        "forget" => recorded_or(activity, Outcome::<Forgotten>::Refused(refused)),
         "recall" => recorded_or(
             activity,
             RecallOutput {
@@ -287,15 +308,7 @@ fn came_to(activity: &RecordedActivity) -> Box<dyn WorkflowOutboundValue> {
                 kept: false,
             },
         ),
-        _ => Box::new(RawValue::new(activity.result.clone().unwrap_or_else(
-            || {
-                vec![Payload {
-                    metadata: [("encoding".to_owned(), b"json/plain".to_vec())].into(),
-                    data: b"null".to_vec(),
-                    ..Payload::default()
-                }]
-            },
-        ))),
+        other => panic!("`{other}` keeps neither"),
     }
 }
 
