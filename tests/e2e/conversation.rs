@@ -148,7 +148,7 @@ async fn a_model_that_is_away_is_asked_again_and_one_that_refuses_is_not() {
 }
 
 #[tokio::test]
-async fn a_transcript_over_its_bound_is_a_typed_failure_and_the_conversation_goes_on() {
+async fn a_prompt_over_the_bound_is_a_typed_failure_and_results_over_it_are_errors_for_the_model() {
     let bed = Bed::new().await;
     let reads: Vec<_> = (0..10)
         .map(|n| json!({"id": format!("call_{n}"), "name": "read_memory", "arguments": {"file": "big"}}))
@@ -156,7 +156,7 @@ async fn a_transcript_over_its_bound_is_a_typed_failure_and_the_conversation_goe
     let _worker = Worker::serving(
         &bed,
         &json!([
-            {"prompt": "read a lot", "responses": [{"tool_calls": reads}, {"text": "never"}]},
+            {"prompt": "read a lot", "responses": [{"tool_calls": reads}, {"text": "{{last_tool_result}}"}]},
             {"prompt": "hello", "responses": [{"text": "hello, message {{message_count}}"}]},
         ]),
     )
@@ -165,17 +165,20 @@ async fn a_transcript_over_its_bound_is_a_typed_failure_and_the_conversation_goe
     let agent = bed.start(bed.input("acme")).await;
 
     let long = say(&agent, &"x".repeat(600 * 1024)).await;
-    let much = say(&agent, "read a lot").await;
+    let much = say(&agent, "read a lot").await.expect("a reply");
     let hello = say(&agent, "hello").await.expect("a reply");
 
-    for refused in [long, much] {
-        let failure = refused.expect_err("a failure");
-        assert_eq!(failure_type(&failure), "TooLarge", "{failure:?}");
-        assert!(failure.message.contains("524288"), "{}", failure.message);
-    }
-    assert_eq!(hello.text, "hello, message 1");
+    let failure = long.expect_err("a failure");
+    assert_eq!(failure_type(&failure), "TooLarge", "{failure:?}");
+    assert!(failure.message.contains("524288"), "{}", failure.message);
+    assert!(much.text.contains("too large beside"), "{}", much.text);
+    let messages = bed.messages_of(&agent, "acme").await;
+    let is_error = |message: &&serde_json::Value| message["is_error"] == true;
+    let errors = messages.iter().filter(is_error).count();
+    assert_eq!(errors, 3, "the other seven fit");
+    assert_eq!(hello.text, "hello, message 14");
     let state = state(&agent).await;
-    assert_eq!((state.turns, state.messages), (1, 2));
+    assert_eq!((state.turns, state.messages), (2, 15));
     bed.finish().await;
 }
 

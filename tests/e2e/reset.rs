@@ -58,6 +58,13 @@ async fn write(agent: &Agent) -> Activity {
     writes.remove(0)
 }
 
+/// Who speaks in the conversation's messages.
+async fn roles(bed: &Bed, agent: &Agent) -> Vec<String> {
+    let messages = bed.messages_of(agent, "acme").await;
+    let role = |message: &Value| message["role"].as_str().map(str::to_owned);
+    messages.iter().filter_map(role).collect()
+}
+
 #[tokio::test]
 async fn after_a_reset_that_keeps_the_models_answer_its_operation_is_answered_from_the_receipt() {
     let bed = Bed::new().await;
@@ -82,7 +89,15 @@ async fn after_a_reset_that_keeps_the_models_answer_its_operation_is_answered_fr
         bed.note("acme/main", "MEMORY.md").await.as_deref(),
         Some("- likes tea\n")
     );
-    assert_eq!(bed.receipts("acme/main").await.len(), 1);
+    // The calls are there once, as the first run stored them; each run's answer to them is there.
+    let roles = roles(&bed, &agent).await;
+    assert_eq!(
+        roles,
+        ["user", "assistant", "tool", "assistant", "assistant"]
+    );
+    let requests = activities_of(&history(&agent).await, "call_model");
+    let sent = &requests[1].input["conversation"];
+    assert_eq!((&sent["from"], &sent["to"]), (&json!(0), &json!(3)));
     assert_eq!(say(&agent, "hello").await.expect("a reply").text, "hello");
     bed.finish().await;
 }
@@ -110,7 +125,15 @@ async fn after_a_reset_that_drops_the_models_answer_the_new_answers_operations_a
         bed.note("acme/main", "MEMORY.md").await.as_deref(),
         Some("- likes tea\n- likes coffee\n")
     );
-    assert_eq!(bed.receipts("acme/main").await.len(), 2);
+    // What the first run stored stays, and the model gets it from the new run's second request on.
+    let turn = ["user", "assistant", "tool", "assistant"];
+    assert_eq!(roles(&bed, &agent).await, [turn, turn].concat());
+    let requests = activities_of(&history(&agent).await, "call_model");
+    let sent: Vec<_> = requests
+        .iter()
+        .map(|it| it.input["conversation"]["to"].clone())
+        .collect();
+    assert_eq!(sent, [json!(0), json!(7)]);
     bed.finish().await;
 }
 

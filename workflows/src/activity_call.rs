@@ -1,13 +1,17 @@
 //! Scheduling an activity: on a task queue, or within the workflow task.
 
-use std::{future::Future, time::Duration};
+use std::{future::Future, io, time::Duration};
 
 use futures::future::Either;
+use notekeeper_contract::FailureType;
+use serde::Serialize;
 use temporalio_common_wasm::{ActivityDefinition, data_converters::TemporalDeserializable};
 use temporalio_workflow::{
     ActivityCloseTimeouts, ActivityExecutionError, ActivityOptions, LocalActivityOptions,
     RetryPolicy, WorkflowContext,
 };
+
+use crate::CallFailure;
 
 /// Wait after the first attempt that failed; each further one is twice as long.
 const RETRY_INTERVAL: Duration = Duration::from_millis(200);
@@ -74,8 +78,65 @@ impl CallOptions {
     }
 }
 
-/// Schedules an activity at once; the future is for its result.
-pub(crate) fn call<W, AD>(
+/// Largest payload that is scheduled, in bytes of its JSON. Temporal refuses payloads over 2 MiB by failing
+/// the workflow task again and again; a codec and the envelope need room.
+const PAYLOAD_BYTES_MAX: usize = 3 * 512 * 1024;
+
+/// Measures what an activity is to be given. `remedy` is for a person.
+pub(crate) fn check_payload(
+    activity: &str,
+    input: &impl Serialize,
+    remedy: &str,
+) -> Result<usize, CallFailure> {
+    let mut bytes = Counter(0);
+    let is_json = serde_json::to_writer(&mut bytes, input).is_ok();
+    if is_json && bytes.0 <= PAYLOAD_BYTES_MAX {
+        return Ok(bytes.0);
+    }
+    Err(CallFailure::new(
+        FailureType::TooLarge,
+        format!(
+            "the input of `{activity}` would have {} bytes as JSON, {PAYLOAD_BYTES_MAX} are allowed; \
+             {remedy}",
+            bytes.0
+        ),
+    ))
+}
+
+/// Counts what is written.
+struct Counter(usize);
+
+impl io::Write for Counter {
+    fn write(&mut self, written: &[u8]) -> io::Result<usize> {
+        self.0 += written.len();
+        Ok(written.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Schedules an activity at once; the future is for its result. An input that Temporal wouldn't carry is a
+/// failure of the type `TooLarge`, and nothing is scheduled.
+pub(crate) fn call<W, AD, I>(
+    ctx: &WorkflowContext<W>,
+    activity: AD,
+    input: I,
+    options: CallOptions,
+) -> impl Future<Output = Result<AD::Output, CallFailure>>
+where
+    AD: ActivityDefinition,
+    AD::Output: TemporalDeserializable,
+    I: Serialize + Into<AD::Input>,
+{
+    let scheduled = check_payload(activity.name(), &input, "give it less at once")
+        .map(|_| schedule(ctx, activity, input, options));
+    async move { Ok(scheduled?.await?) }
+}
+
+/// As [`call`], for a small input and a caller who tells a result that can't be read from a failure.
+pub(crate) fn schedule<W, AD>(
     ctx: &WorkflowContext<W>,
     activity: AD,
     input: impl Into<AD::Input>,
@@ -158,6 +219,23 @@ mod tests {
         assert_eq!(attempts(10_000), 11);
         assert_eq!(attempts(300_000), 4 + 268);
         assert_eq!(attempts(30 * 24 * 3_600 * 1_000), 4 + 2_332_798);
+    }
+
+    #[test]
+    fn an_input_that_no_payload_holds_is_refused_with_its_size_and_what_to_do() {
+        let at_bound = "x".repeat(PAYLOAD_BYTES_MAX - 2);
+        assert_eq!(
+            check_payload("add_messages", &at_bound, ""),
+            Ok(PAYLOAD_BYTES_MAX)
+        );
+        let over = at_bound + "x";
+        let failure = check_payload("add_messages", &over, "give it less").expect_err("too large");
+        assert_eq!(failure.failure_type(), Some(FailureType::TooLarge));
+        assert_eq!(
+            failure.message(),
+            "the input of `add_messages` would have 1572865 bytes as JSON, 1572864 are allowed; give it \
+             less"
+        );
     }
 
     #[test]

@@ -22,6 +22,11 @@ impl CallFailure {
         &self.type_name
     }
 
+    /// What went wrong and what to do, without the type.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// The type, if it is one of ours.
     pub fn failure_type(&self) -> Option<FailureType> {
         FailureType::from_name(&self.type_name)

@@ -17,6 +17,7 @@ mod said;
 mod setup;
 mod state;
 mod stored;
+mod summary;
 mod tools;
 mod transcript;
 mod turn;
@@ -32,6 +33,7 @@ pub use input::{
 pub use run::{admit, continue_with, is_continuing, run, send_message};
 pub use setup::{INPUT_BYTES_MAX, Resolver, conversation_id};
 pub use state::{Agent, AgentHost, AgentState, ConversationState};
-pub use stored::{ResumedConversation, Summary};
+pub use stored::ResumedConversation;
+pub use summary::{SkippedSummary, Summary};
 pub use transcript::TRANSCRIPT_BYTES_MAX;
 pub use update_ids::agent_interceptor;

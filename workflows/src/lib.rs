@@ -28,8 +28,8 @@ pub use activity_error::CallFailure;
 pub use agent::{
     Agent, AgentFailure, AgentHost, AgentInput, AgentOutput, AgentState, AgentWorkflow,
     ApplicationTool, ConversationPlace, ConversationState, Exchange, FILE_READER, INPUT_BYTES_MAX,
-    MemorySkip, Reply, Resolver, Resumed, ResumedConversation, SendMessage, Summary,
-    TRANSCRIPT_BYTES_MAX, agent_interceptor, conversation_id, is_continuing,
+    MemorySkip, Reply, Resolver, Resumed, ResumedConversation, SendMessage, SkippedSummary,
+    Summary, TRANSCRIPT_BYTES_MAX, agent_interceptor, conversation_id, is_continuing,
 };
 pub use conversation::{Conversation, ConversationSettings};
 pub use memory::{Memory, Snapshot};

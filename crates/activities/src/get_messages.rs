@@ -34,7 +34,8 @@ impl Notebook {
     ///
     /// # Errors
     ///
-    /// As [`Notebook::add_messages`].
+    /// As [`Notebook::add_messages`]; `InvalidArgument` also where the conversation was cleared since
+    /// the answer that gave the cursor.
     pub async fn get_messages(
         &self,
         input: GetMessagesInput,
@@ -109,6 +110,13 @@ impl Wanted {
         };
         let mut page = Page::new(self.form);
         let part = read(selection, page.read_bytes()).await?;
+        let first = part.bounds.first;
+        if self.cursor.is_some_and(|cursor| cursor.at < first) {
+            return Err(Failure::invalid(
+                "the conversation was cleared since the answer that gave `cursor`; leave it out to \
+                 begin anew",
+            ));
+        }
         // Later answers go up to where the first one saw the end.
         let end = self.cursor.map_or(part.bounds.next, |cursor| cursor.end);
         let oldest = part.bounds.first.min(end);

@@ -81,6 +81,68 @@ async fn an_exchange_that_cannot_be_stored_is_stored_before_the_next_message_and
     }
 }
 
+/// What somebody takes away who may.
+const LOCK: &str = "create function locked() returns trigger language plpgsql as \
+    $$ begin raise insufficient_privilege using message = 'locked'; end $$; \
+    create trigger locked before insert on messages for each statement execute function locked()";
+
+#[tokio::test]
+async fn an_exchange_that_meets_a_fault_of_the_database_is_stored_when_that_is_mended() {
+    let bed = Bed::new().await;
+    let turns = json!([
+        turn("one", "first of {{message_count}}"),
+        turn("two", "second of {{message_count}}"),
+    ]);
+    let _worker = Worker::serving(&bed, &turns).await;
+    // A run that goes on from what an earlier one carried, which is stored at its start.
+    let plain = bed.start(bed.input("acme")).await;
+    let resumed = json!({
+        "scope_hash": state(&plain).await.scope_hash,
+        "transcript": [
+            {"role": "user", "content": "before"},
+            {"role": "assistant", "content": "yes"},
+        ],
+        "turns": 1,
+    });
+    let input = AgentInput {
+        resumed: serde_json::from_value(resumed).expect("what was handed over"),
+        ..bed.input("acme")
+    };
+    for statement in LOCK.split_inclusive("$$;") {
+        bed.execute(statement).await;
+    }
+    let agent = bed.start(input).await;
+
+    let failure = send(&agent, message("one", "m-1"), None)
+        .await
+        .expect_err("nothing can be stored");
+    assert_eq!(failure_type(&failure), "Unsupported", "{failure:?}");
+    bed.execute("drop trigger locked on messages").await;
+    assert_eq!(heard(&agent, "two").await, "second of 3");
+    bed.execute(LOCK.split_inclusive("$$;").last().expect("a trigger"))
+        .await;
+    let failure = send(&agent, message("one", "m-2"), None)
+        .await
+        .expect_err("the exchange can't be stored");
+    assert_eq!(failure_type(&failure), "Unavailable", "{failure:?}");
+    bed.execute("drop trigger locked on messages").await;
+    let reply = send(&agent, message("one", "m-2"), None).await;
+
+    assert_eq!(reply.expect("its reply").text, "first of 5");
+    let expected = pairs([
+        ("user", "before"),
+        ("assistant", "yes"),
+        ("user", "two"),
+        ("assistant", "second of 3"),
+        ("user", "one"),
+        ("assistant", "first of 5"),
+    ]);
+    assert_eq!(said(&bed.messages_of(&agent, "acme").await), expected);
+    let asked = activities_of(&history(&agent).await, "call_model").len();
+    assert_eq!(asked, 2, "once for each answer");
+    bed.finish().await;
+}
+
 #[tokio::test]
 async fn an_exchange_that_was_stored_though_nobody_heard_of_it_is_not_stored_again() {
     let bed = Bed::new().await;

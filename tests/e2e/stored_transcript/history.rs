@@ -231,6 +231,66 @@ async fn a_summary_that_is_not_kept_any_more_is_sent_from_what_is_recorded() {
 }
 
 #[tokio::test]
+async fn a_summary_is_made_of_one_that_is_not_kept_any_more_from_what_is_recorded() {
+    let bed = Bed::new().await;
+    let model = Arc::new(Listening::default());
+    let worker = hosted(&bed, &model).await;
+    let strict = AgentInput {
+        summary_errors: InjectionErrors::Raise,
+        ..with_history(&bed, vec![summary(6, 2)])
+    };
+    let agent = bed.start(strict).await;
+    say_all(&agent, &["a", "b", "c", "d", "e"]).await;
+    assert_eq!(model.summaries().len(), 1);
+
+    bed.execute("delete from snapshots").await;
+    // The next one is due.
+    say_all(&agent, &["f"]).await;
+
+    let summaries = model.summaries();
+    assert_eq!(summaries.len(), 2);
+    let quoted = texts(&summaries[1].messages).concat();
+    assert!(quoted.contains("they spoke of tea"), "{quoted}");
+    let made = activities_of(&history(&agent).await, "summarize_messages");
+    let came_to: Vec<_> = made
+        .iter()
+        .map(|it| it.outcome.as_ref().is_some_and(Result::is_ok))
+        .collect();
+    assert_eq!(came_to, [true, false, true]);
+    assert_eq!(
+        made[2].input["conversation"]["summary"]["delivery"],
+        "inline"
+    );
+    worker.stop().await;
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn a_summary_that_the_model_refuses_is_not_asked_for_again_before_each_message() {
+    let bed = Bed::new().await;
+    let model = Arc::new(Listening::default());
+    let worker = hosted(&bed, &model).await;
+    let agent = bed.start(with_history(&bed, vec![summary(12, 2)])).await;
+    say_all(&agent, &["a", "b", "c", "d", "e", "f"]).await;
+
+    *model.refuses.lock().expect("not poisoned") = true;
+    for (prompt, asked) in [("g", 1), ("h", 1), ("i", 2)] {
+        let reply = say(&agent, prompt).await.expect("a reply");
+        assert_eq!(reply.summary_skipped.as_deref(), Some("ModelRefused"));
+        assert_eq!(model.summaries().len(), asked, "before `{prompt}`");
+    }
+    *model.refuses.lock().expect("not poisoned") = false;
+    say_all(&agent, &["j"]).await;
+    let reply = say(&agent, "k").await.expect("a reply");
+
+    assert_eq!(reply.summary_skipped, None);
+    let sent = model.heard().pop().expect("a request");
+    assert_eq!(texts(&sent)[0], "[summary]");
+    worker.stop().await;
+    bed.finish().await;
+}
+
+#[tokio::test]
 async fn a_summary_of_what_was_cleared_is_not_sent_again() {
     let bed = Bed::new().await;
     let model = Arc::new(Listening::default());
@@ -284,12 +344,12 @@ async fn a_summary_that_cannot_be_made_fails_the_message_or_is_left_for_the_next
     let bed = Bed::new().await;
     let model = Arc::new(Listening::default());
     let worker = hosted(&bed, &model).await;
-    let strict = bed.start(with_history(&bed, vec![summary(6, 2)])).await;
-    let lenient = AgentInput {
-        summary_errors: InjectionErrors::Ignore,
+    let strict = AgentInput {
+        summary_errors: InjectionErrors::Raise,
         ..with_history(&bed, vec![summary(6, 2)])
     };
-    let lenient = bed.start(lenient).await;
+    let strict = bed.start(strict).await;
+    let lenient = bed.start(with_history(&bed, vec![summary(6, 2)])).await;
     say_all(&strict, &["a", "b", "c"]).await;
     say_all(&lenient, &["a", "b", "c"]).await;
 

@@ -1,11 +1,12 @@
 //! Exchanges: messages that are stored together.
 
-use notekeeper_contract::{ChatMessage, OperationRef};
-use notekeeper_domain::{MESSAGES_ADDED_MAX, Message, MessageOutline, outline_of};
+use notekeeper_contract::{ChatMessage, FailureType, OperationRef};
+use notekeeper_domain::{MESSAGES_ADDED_MAX, Message, MessageOutline, StoredMessage, outline_of};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Reply;
+use crate::CallFailure;
 
 /// Messages that are stored together: a prompt and its answer, or calls and their results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,15 +21,47 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// The messages as they are stored. Stores keep no U+0000, so U+FFFD takes its place: what the
-    /// model said or a tool answered is no reason to lose an exchange.
+    /// The messages as they are stored. Stores keep no U+0000, so U+FFFD takes its place, and no JSON that
+    /// is nested too deep, so arguments of calls become text then: what the model said or a tool answered
+    /// is no reason to lose an exchange.
     pub(super) fn values(&self) -> Vec<Value> {
         let values = self.messages.iter().map(|message| {
             let value = serde_json::to_value(message).unwrap_or_default();
-            without_nul(value)
+            let value = without_nul(value);
+            match is_storable(&value) {
+                true => value,
+                false => with_arguments_as_text(value),
+            }
         });
         values.collect()
     }
+
+    /// Whether this failure is about the exchange, so that no repetition can pass. What is about the store,
+    /// or about what the worker is configured with, an operator may mend.
+    pub(super) fn is_refused(&self, failure: &CallFailure) -> bool {
+        match failure.failure_type() {
+            Some(FailureType::TooLarge) => true,
+            // The name of a store that the worker doesn't have is none of the exchange.
+            Some(FailureType::InvalidArgument) => !self.values().iter().all(is_storable),
+            _ => false,
+        }
+    }
+}
+
+fn is_storable(message: &Value) -> bool {
+    StoredMessage::new(message.clone()).is_ok()
+}
+
+fn with_arguments_as_text(mut message: Value) -> Value {
+    let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
+    for call in calls.into_iter().flatten() {
+        if let Some(arguments) = call.get_mut("arguments")
+            && (arguments.is_object() || arguments.is_array())
+        {
+            *arguments = Value::String(arguments.to_string());
+        }
+    }
+    message
 }
 
 fn without_nul(value: Value) -> Value {
@@ -71,7 +104,6 @@ pub(super) fn parts(messages: Vec<ChatMessage>) -> Vec<Vec<ChatMessage>> {
     parts
 }
 
-/// The outlines of messages that stand at this position and after it.
 pub(super) fn outlines(
     first: u64,
     messages: &[ChatMessage],

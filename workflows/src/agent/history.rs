@@ -6,10 +6,13 @@ use notekeeper_contract::{
 };
 use notekeeper_domain::{SummaryPolicy, snapshot_digest, summary_text, text_tokens};
 
+use temporalio_common_wasm::ActivityDefinition as _;
+
 use super::{
     AgentFailure, AgentHost,
     keeping::{catch_up, pending, with_stored},
-    stored::{Stored, Summary},
+    stored::Stored,
+    summary::Summary,
     turn::Turn,
 };
 use crate::{CallFailure, InjectionErrors};
@@ -39,10 +42,10 @@ impl<W: AgentHost> Turn<'_, W> {
             let Some(due) = self.take_plan() else {
                 return Ok(());
             };
-            if self.reply.summary_skipped.is_some() {
+            if self.reply.summary_skipped.is_some() || self.skips_again() {
                 return Ok(());
             }
-            match self.summarize(&due).await {
+            match self.summarize_from_what_is_kept(&due).await {
                 Ok(()) => {}
                 // The messages are not there any more, perhaps.
                 Err(failure) if failure.failure_type() == Some(FailureType::InvalidArgument) => {
@@ -50,10 +53,10 @@ impl<W: AgentHost> Turn<'_, W> {
                     with_stored(self.ctx, Stored::forget_end);
                     catch_up(self.ctx, &self.setup).await?;
                     if self.oldest() == before {
-                        self.skip_summary(failure)?;
+                        self.skip_summary(&due, failure)?;
                     }
                 }
-                Err(failure) => self.skip_summary(failure)?,
+                Err(failure) => self.skip_summary(&due, failure)?,
             }
         }
         self.take_plan();
@@ -78,13 +81,47 @@ impl<W: AgentHost> Turn<'_, W> {
         with_stored(self.ctx, |stored| stored.oldest())
     }
 
-    fn skip_summary(&mut self, failure: CallFailure) -> Result<(), AgentFailure> {
-        let ignores = self.setup.input.summary_errors == InjectionErrors::Ignore;
-        if failure.is_cancelled() || !ignores {
+    fn ignores_errors(&self) -> bool {
+        self.setup.input.summary_errors == InjectionErrors::Ignore
+    }
+
+    fn skip_summary(&mut self, due: &Due, failure: CallFailure) -> Result<(), AgentFailure> {
+        if failure.is_cancelled() || !self.ignores_errors() {
             return Err(failure.into());
         }
-        self.reply.summary_skipped = Some(failure.type_name().to_owned());
+        let error_type = failure.type_name();
+        let turns = self.turns();
+        with_stored(self.ctx, |stored| {
+            stored.skip_summary(error_type, due.range.start, turns);
+        });
+        self.reply.summary_skipped = Some(error_type.to_owned());
         Ok(())
+    }
+
+    /// Whether the summary that is due isn't asked for because it couldn't be made a short while ago.
+    fn skips_again(&mut self) -> bool {
+        let turns = self.turns();
+        let why = with_stored(self.ctx, |stored| {
+            stored.skips_summary(turns).map(str::to_owned)
+        });
+        self.reply.summary_skipped = why.flatten();
+        self.reply.summary_skipped.is_some()
+    }
+
+    /// Messages answered so far.
+    fn turns(&self) -> u64 {
+        self.ctx.state(|host| host.agent().turns)
+    }
+
+    /// As [`Self::summarize`]. Where the summary so far isn't kept any more, its text is sent along.
+    async fn summarize_from_what_is_kept(&self, due: &Due) -> Result<(), CallFailure> {
+        match self.summarize(due).await {
+            Err(failure) if failure.failure_type() == Some(FailureType::SnapshotMissing) => {
+                with_stored(self.ctx, Stored::send_texts);
+                self.summarize(due).await
+            }
+            result => result,
+        }
     }
 
     /// Has a model summarise the messages of the range, and the summary so far with them. What it says is
@@ -106,7 +143,8 @@ impl<W: AgentHost> Turn<'_, W> {
             instructions: due.policy.instructions.clone(),
             max_tokens,
         };
-        let options = self.model_options();
+        self.record(SummarizeMessages.name(), &input)?;
+        let options = self.model_options(self.summary_patience_ms());
         let made = self.ctx.execute_activity(SummarizeMessages, input, options);
         let summary = summary(made.await?);
         let tokens = text_tokens(&summary_text(&summary.text));
@@ -114,6 +152,18 @@ impl<W: AgentHost> Turn<'_, W> {
             stored.summarized(due.range.end, tokens, summary);
         });
         Ok(())
+    }
+
+    /// Longest time of a summary with all retries, in milliseconds. Where the message is answered without
+    /// it, it waits no longer than a single attempt may take.
+    fn summary_patience_ms(&self) -> u64 {
+        let input = &self.setup.input;
+        match self.ignores_errors() {
+            true => input
+                .model_start_to_close_ms
+                .min(input.model_schedule_to_close_ms),
+            false => input.model_schedule_to_close_ms,
+        }
     }
 }
 

@@ -34,9 +34,10 @@ pub struct AgentInput {
     /// where there are none. They need a store that keeps transcripts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<HistoryPolicy>,
-    /// What a summary does that can't be made, because the model is away or refuses: with `raise` the
-    /// message fails, with `ignore` it is answered without a new summary.
-    #[serde(skip_serializing_if = "is_raise")]
+    /// What a summary does that can't be made, because the model is away or refuses: with `ignore`, the
+    /// default, the message is answered without a new summary, which is asked for again some messages
+    /// later; with `raise` the message fails, and so does each one after it until a summary can be made.
+    #[serde(skip_serializing_if = "is_ignore")]
     pub summary_errors: InjectionErrors,
     /// Whether the model has the tools `remember`, `recall` and `forget`, on the facts of the
     /// conversation's scope. They have the prefix of the first memory.
@@ -48,7 +49,8 @@ pub struct AgentInput {
     pub model: String,
     /// Longest single attempt of a model request, in milliseconds.
     pub model_start_to_close_ms: u64,
-    /// Longest time of a model request with all retries, in milliseconds.
+    /// Longest time of a model request with all retries, in milliseconds. A summary that may be left out
+    /// is waited for no longer than for a single attempt.
     pub model_schedule_to_close_ms: u64,
     /// Further tools: activities of the application.
     pub tools: Vec<ApplicationTool>,
@@ -71,7 +73,7 @@ impl Default for AgentInput {
             memories: vec![MemorySettings::default()],
             conversation: ConversationPlace::default(),
             history: Vec::new(),
-            summary_errors: InjectionErrors::Raise,
+            summary_errors: InjectionErrors::Ignore,
             fact_tools: false,
             instructions: String::new(),
             model: "default".to_owned(),
@@ -106,8 +108,8 @@ impl ConversationPlace {
     }
 }
 
-fn is_raise(errors: &InjectionErrors) -> bool {
-    *errors == InjectionErrors::Raise
+fn is_ignore(errors: &InjectionErrors) -> bool {
+    *errors == InjectionErrors::Ignore
 }
 
 /// Kind of a tool that reads files of the run's workspace by their paths.
@@ -195,7 +197,7 @@ pub struct Reply {
     /// Requests that went out without a memory block because the store failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<MemorySkip>,
-    /// Type of the failure because of which a summary that was due wasn't made.
+    /// Type of the failure because of which a summary that was due wasn't made, now or some messages ago.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_skipped: Option<String>,
 }

@@ -1,10 +1,11 @@
 //! Keeping the transcript in its store.
 
-use notekeeper_contract::{ChatMessage, FailureType};
+use notekeeper_contract::{ChatMessage, FailureType, OperationRef};
+use notekeeper_domain::snapshot_digest;
 use temporalio_workflow::WorkflowContext;
 
 use super::{AgentHost, Reply, exchange::Exchange, setup::Setup, stored::Stored};
-use crate::{CallFailure, Step};
+use crate::{CallFailure, Conversation, Step};
 
 /// Takes in whether the conversation's store keeps transcripts. Where it does, what a run without it
 /// carried is stored first; where it doesn't, the run carries its transcript itself.
@@ -25,12 +26,25 @@ pub(super) fn adopt<W: AgentHost>(
         ctx.state_mut(|host| {
             let agent = host.agent_mut();
             let mut stored = Stored::new(setup.looks_at_outlines());
-            let operation = || setup.conversation.new_operation(ctx, "import_messages");
+            let operation = |number: usize, messages: &[ChatMessage]| {
+                operation_of_part(&setup.conversation, number, messages)
+            };
             stored.import(agent.transcript.take(), operation);
             agent.stored = Some(stored);
         });
     }
     Ok(())
+}
+
+/// Under which operation a part of a carried transcript is stored: one that follows from the messages alone,
+/// so that it is the same after a reset to a point before.
+pub(super) fn operation_of_part(
+    conversation: &Conversation,
+    number: usize,
+    messages: &[ChatMessage],
+) -> OperationRef {
+    let text = serde_json::to_string(messages).unwrap_or_default();
+    conversation.operation_of(&["import", &number.to_string(), &snapshot_digest(&text)])
 }
 
 /// Asks for what isn't known of the transcript. Nothing happens where all is known, or where no store
@@ -57,7 +71,7 @@ pub(super) async fn catch_up<W: AgentHost>(
 /// long as the model's recorded answer. `reply` is what the turn ends with, and the id of its message.
 ///
 /// Where it can't be stored for now it is kept, and stored before the next message is answered; where
-/// it was refused it is dropped. Either way the turn fails with it.
+/// it is refused for what it holds it is dropped. Either way the turn fails with it.
 pub(super) async fn close_exchange<W: AgentHost>(
     ctx: &WorkflowContext<W>,
     setup: &Setup,
@@ -82,24 +96,50 @@ pub(super) async fn close_exchange<W: AgentHost>(
             });
         }
     });
-    flush(ctx, setup).await.map_err(not_stored)
-}
-
-/// The failure that a turn ends with whose exchange couldn't be stored for now.
-fn not_stored(failure: CallFailure) -> CallFailure {
-    if failure.is_cancelled() || failure.ends_the_run() {
-        return failure;
+    let Err(failure) = flush(ctx, setup).await else {
+        return Ok(());
+    };
+    if failure.is_cancelled() || drop_refused(ctx, &failure) {
+        return Err(failure);
     }
-    CallFailure::new(
+    Err(CallFailure::new(
         FailureType::Unavailable,
         format!(
             "what was said couldn't be stored yet, which is tried again before the next message; send \
              the message again under its id: {failure}"
         ),
-    )
+    ))
 }
 
-/// Stores the exchanges that may not be stored, oldest first, until one can't be.
+/// Stores what earlier messages left, before one is answered. What is refused for what it holds is dropped,
+/// and the message fails with that: nothing is dropped that nobody is told of.
+pub(super) async fn store_what_is_left<W: AgentHost>(
+    ctx: &WorkflowContext<W>,
+    setup: &Setup,
+) -> Result<(), CallFailure> {
+    let Err(failure) = flush(ctx, setup).await else {
+        return Ok(());
+    };
+    if failure.is_cancelled() || !drop_refused(ctx, &failure) {
+        return Err(failure);
+    }
+    Err(CallFailure::named(
+        failure.type_name(),
+        format!(
+            "a part of what was said before can't be stored and is left out of the conversation from \
+             now on; send the message again: {}",
+            failure.message()
+        ),
+    ))
+}
+
+/// Drops the oldest exchange that isn't stored, if this failure is about what it holds.
+fn drop_refused<W: AgentHost>(ctx: &WorkflowContext<W>, failure: &CallFailure) -> bool {
+    let dropped = with_stored(ctx, |stored| stored.drop_refused(failure));
+    dropped.unwrap_or_default()
+}
+
+/// Stores the exchanges that may not be stored, oldest first, until one can't be. None is dropped.
 pub(super) async fn flush<W: AgentHost>(
     ctx: &WorkflowContext<W>,
     setup: &Setup,
@@ -132,12 +172,7 @@ async fn store<W: AgentHost>(
         Err(failure) if failure.failure_type() == Some(FailureType::OperationConflict) => {
             with_stored(ctx, Stored::stored_otherwise)
         }
-        Err(failure) => {
-            if failure.ends_the_run() {
-                with_stored(ctx, Stored::drop_unstored);
-            }
-            return Err(failure);
-        }
+        Err(failure) => return Err(failure),
     };
     if let Some((id, reply)) = kept.flatten().and_then(|exchange| exchange.reply) {
         ctx.state_mut(|host| host.agent_mut().answered(id, reply));

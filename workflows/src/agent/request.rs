@@ -5,6 +5,8 @@ use std::time::Duration;
 use notekeeper_contract::{
     CallModel, CallModelInput, CallModelOutput, FailureType, MemoryBlock, Preamble, PreambleRef,
 };
+use serde::Serialize;
+use temporalio_common_wasm::ActivityDefinition as _;
 use temporalio_workflow::ActivityOptions;
 
 use super::{
@@ -13,11 +15,11 @@ use super::{
     stored::Stored,
     turn::Turn,
 };
-use crate::{CallFailure, Snapshot, Step, activity_call::activity_options, memory::load_snapshots};
-
-/// Largest model request, in bytes of its JSON. Temporal refuses payloads over 2 MiB by failing the
-/// workflow task again and again; a codec and the envelope need room.
-const REQUEST_BYTES_MAX: usize = 3 * 512 * 1024;
+use crate::{
+    CallFailure, Snapshot, Step,
+    activity_call::{activity_options, check_payload},
+    memory::load_snapshots,
+};
 
 /// How long a model request may be silent. A worker tells every few seconds that one is under way,
 /// so what a dead worker had in hand waits this long and not for its start-to-close time-out.
@@ -117,12 +119,21 @@ impl<W: AgentHost> Turn<'_, W> {
         memories: Vec<MemoryBlock>,
     ) -> Result<(Step, CallModelOutput), CallFailure> {
         let (request, digest) = self.build(memories);
-        self.record(&request)?;
+        let refers = request.conversation.is_some();
+        self.record(CallModel.name(), &request)?;
         let step = self.setup.session.next_step(self.ctx);
+        let options = self.model_options(self.setup.input.model_schedule_to_close_ms);
         let output = self
             .ctx
-            .execute_activity(CallModel, request, self.model_options())
+            .execute_activity(CallModel, request, options)
             .await?;
+        if refers && output.oldest.is_none() {
+            return Err(CallFailure::new(
+                FailureType::Unavailable,
+                "a worker that is too old to know stored conversations took the model request, and asked \
+                 without one; update all workers of its task queue, then send the message again",
+            ));
+        }
         with_stored(self.ctx, |stored| {
             stored
                 .preambles
@@ -186,39 +197,42 @@ impl<W: AgentHost> Turn<'_, W> {
         (request, Some(digest))
     }
 
-    pub(super) fn model_options(&self) -> ActivityOptions {
+    /// Options of a request to a model that ends within `schedule_to_close_ms`.
+    pub(super) fn model_options(&self, schedule_to_close_ms: u64) -> ActivityOptions {
         let input = &self.setup.input;
         let mut options = activity_options(
             self.setup.session.next_activity_id(),
             self.setup.model_queue(),
             input.model_start_to_close_ms,
-            input.model_schedule_to_close_ms,
+            schedule_to_close_ms,
         );
         options.heartbeat_timeout = Some(MODEL_HEARTBEAT_TIMEOUT);
         options
     }
 
     /// Measures a request before it goes into the history.
-    fn record(&self, request: &CallModelInput) -> Result<(), CallFailure> {
-        let too_large = |what| Err(CallFailure::new(FailureType::TooLarge, what));
-        let bytes = serde_json::to_vec(request).map_or(usize::MAX, |json| json.len());
-        if bytes > REQUEST_BYTES_MAX {
-            return too_large(format!(
-                "the model request would have {bytes} bytes, {REQUEST_BYTES_MAX} are allowed; lower \
-                 `max_tokens` of the memories or deliver their blocks by reference"
-            ));
-        }
+    pub(super) fn record(
+        &self,
+        activity: &str,
+        request: &impl Serialize,
+    ) -> Result<(), CallFailure> {
+        let remedy = "ask for less at once, shorten instructions and tools, or deliver the blocks of \
+                      memories by reference";
+        let bytes = check_payload(activity, request, remedy)?;
         let recorded = self.ctx.state_mut(|host| {
             let agent = host.agent_mut();
             agent.recorded_bytes = agent.recorded_bytes.saturating_add(bytes);
             agent.recorded_bytes
         });
-        if recorded > RUN_BYTES_MAX {
-            return too_large(format!(
-                "the model requests of this run would have {recorded} bytes, {RUN_BYTES_MAX} are \
-                 allowed; send the message again to a run that begins anew, or ask for less at once"
-            ));
+        if recorded <= RUN_BYTES_MAX {
+            return Ok(());
         }
-        Ok(())
+        Err(CallFailure::new(
+            FailureType::TooLarge,
+            format!(
+                "what this run sends would have {recorded} bytes, {RUN_BYTES_MAX} are allowed; send the \
+                 message again to a run that begins anew, or ask for less at once"
+            ),
+        ))
     }
 }

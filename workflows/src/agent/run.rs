@@ -54,18 +54,18 @@ pub async fn run<W: AgentHost>(
     }
 }
 
-/// Asks how the memories are kept, and where the transcript ends, before any message is served. What can't pass, such as a store
-/// that isn't there, refuses the input and ends the run; where nobody answers, the next message asks
-/// again.
+/// Asks how the memories are kept, stores what the run before couldn't, and asks where the transcript
+/// ends, before any message is served. A description that can't pass, such as that of a store which isn't
+/// there, refuses the input and ends the run; whatever else fails, the next message tries again, and fails
+/// with it.
 async fn start<W: AgentHost>(ctx: &WorkflowContext<W>) {
     let known = match describe(ctx).await {
         Ok(Some(setup)) => {
-            // What is refused now, or can't be stored, says so to the next message.
-            let stored = keeping::flush(ctx, &setup).await;
-            match stored {
-                Ok(()) => keeping::catch_up(ctx, &setup).await,
-                Err(_) => Ok(()),
+            if keeping::flush(ctx, &setup).await.is_ok() {
+                // A database that an operator is at work on is no reason to end a conversation.
+                let _: Result<(), CallFailure> = keeping::catch_up(ctx, &setup).await;
             }
+            Ok(())
         }
         Ok(None) => Ok(()),
         Err(failure) => Err(failure),
@@ -273,7 +273,7 @@ async fn answer<W: AgentHost>(
         return Err(continuing());
     }
     if let Some(setup) = describe(ctx).await? {
-        keeping::flush(ctx, &setup).await?;
+        keeping::store_what_is_left(ctx, &setup).await?;
         keeping::catch_up(ctx, &setup).await?;
     }
     // What couldn't be stored before may have been its exchange.

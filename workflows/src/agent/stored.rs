@@ -1,6 +1,8 @@
 //! What a run knows of a transcript that its store keeps: positions and outlines, no texts but those
 //! that aren't stored yet.
 
+mod resumed;
+
 use std::collections::{BTreeSet, VecDeque};
 
 use notekeeper_contract::{
@@ -8,13 +10,14 @@ use notekeeper_contract::{
     OutlinedMessage,
 };
 use notekeeper_domain::{HistoryPlan, HistoryPolicy, HistoryView, MessageOutline, plan};
-use serde::{Deserialize, Serialize};
+pub use resumed::ResumedConversation;
 
 use super::{
     exchange::{Exchange, end_of, is_prompt, outlines, parts},
     said::Said,
+    summary::{SkippedSummary, Summary},
 };
-use crate::Conversation;
+use crate::{CallFailure, Conversation};
 
 /// Outlines of a conversation that a run without a predecessor asks for, from the newest on: some
 /// hundred KiB of its history. Policies have no use for more.
@@ -25,11 +28,14 @@ pub(super) const OUTLINES_MAX: u64 = 2_000;
 pub(super) struct Stored {
     /// What of it is sent.
     view: HistoryView,
+    /// What is sent again where nothing is stored of the turn under way.
+    settled: HistoryView,
     /// Position of the oldest message that is there, as far as the run knows.
     oldest: u64,
     /// Position after the newest message that the run knows of.
     next: u64,
-    /// Outlines of the messages from the view's base on, without gaps; only where policies need them.
+    /// Outlines of the messages from the settled view's base on, without gaps; only where policies need
+    /// them.
     outlines: Vec<MessageOutline>,
     known: Known,
     /// The exchange that was stored with other results, as its outlines from position 0 on: where it is
@@ -43,6 +49,8 @@ pub(super) struct Stored {
     turn: Option<u64>,
     /// The text of the summary that the view has.
     pub(super) summary: Option<Summary>,
+    /// The summary that was due last and couldn't be made.
+    skipped: Option<SkippedSummary>,
     /// Digests of the preambles that the store keeps.
     pub(super) preambles: BTreeSet<String>,
     /// The newest messages of this run's own turns.
@@ -70,68 +78,12 @@ pub(super) struct Missing {
     pub(super) limit: Option<u64>,
 }
 
-/// The text of a summary.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Summary {
-    /// What the model said.
-    pub text: String,
-    /// SHA-256 of the text.
-    pub digest: String,
-    /// Whether the store keeps it under that digest.
-    #[serde(default)]
-    pub kept: bool,
-}
-
-/// What a run hands over of a stored transcript when it continues as new. No message is among it, but
-/// for an exchange that couldn't be stored yet.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ResumedConversation {
-    /// Which conversation of the scope.
-    pub id: String,
-    /// What of it is sent.
-    pub view: HistoryView,
-    /// The text of the view's summary.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub summary: Option<Summary>,
-    /// Position of the oldest message that is there.
-    #[serde(default)]
-    pub oldest: u64,
-    /// Position after the newest message.
-    pub next: u64,
-    /// Exchanges that may not be stored.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unstored: Vec<Exchange>,
-}
-
 impl Stored {
     /// A transcript of which nothing is known. `outlined` says whether policies look at outlines.
     pub(super) fn new(outlined: bool) -> Self {
         Self {
             outlined,
             ..Self::default()
-        }
-    }
-
-    pub(super) fn resume(outlined: bool, resumed: ResumedConversation) -> Self {
-        Self {
-            outlined,
-            view: resumed.view,
-            summary: resumed.summary,
-            oldest: resumed.oldest,
-            next: resumed.next,
-            unstored: resumed.unstored.into(),
-            ..Self::default()
-        }
-    }
-
-    pub(super) fn handed_over(&self, id: String) -> ResumedConversation {
-        ResumedConversation {
-            id,
-            view: self.view,
-            summary: self.summary.clone(),
-            oldest: self.oldest,
-            next: self.next,
-            unstored: self.unstored.iter().cloned().collect(),
         }
     }
 
@@ -203,6 +155,7 @@ impl Stored {
             return;
         }
         self.oldest = oldest;
+        self.skipped = None;
         self.said.forget();
         self.start_at(oldest);
     }
@@ -217,6 +170,7 @@ impl Stored {
 
     fn start_at(&mut self, first: u64) {
         self.view = self.view.starting_at(first);
+        self.settled = self.settled.starting_at(first);
         if self.view.summary.is_none() {
             self.summary = None;
         }
@@ -224,25 +178,34 @@ impl Stored {
     }
 
     fn forget_outlines(&mut self) {
-        let base = self.view.base;
+        let base = self.settled.base;
         let before = self.outlines.partition_point(|it| it.position < base);
         self.outlines.drain(..before);
     }
 
-    /// Takes messages that are to be stored together.
+    /// Takes messages that are to be stored together. What the model answered to stays left out.
     pub(super) fn close_exchange(&mut self, exchange: Exchange) {
         self.unstored.push_back(exchange);
+        self.settled = self.view;
+        self.forget_outlines();
     }
 
-    /// Takes messages that a run without this store carried, in parts that can be stored.
+    /// The turn under way failed: what was left out for what isn't kept of it is sent again. A summary that
+    /// was made for it stays.
+    pub(super) fn take_back(&mut self) {
+        self.view = self.settled;
+    }
+
+    /// Takes messages that a run without this store carried, in parts that can be stored. `operation` gives
+    /// that of a part, from its number and its messages.
     pub(super) fn import(
         &mut self,
         messages: Vec<ChatMessage>,
-        mut operation: impl FnMut() -> OperationRef,
+        operation: impl Fn(usize, &[ChatMessage]) -> OperationRef,
     ) {
-        for messages in parts(messages) {
+        for (number, messages) in parts(messages).into_iter().enumerate() {
             self.unstored.push_back(Exchange {
-                operation: operation(),
+                operation: operation(number, &messages),
                 messages,
                 reply: None,
             });
@@ -286,9 +249,16 @@ impl Stored {
         Some(exchange)
     }
 
-    /// That exchange can't be stored.
-    pub(super) fn drop_unstored(&mut self) {
-        self.unstored.pop_front();
+    /// Drops that exchange, if this failure is about what it holds. Answers whether it is.
+    pub(super) fn drop_refused(&mut self, failure: &CallFailure) -> bool {
+        let is_refused = self
+            .unstored
+            .front()
+            .is_some_and(|it| it.is_refused(failure));
+        if is_refused {
+            self.unstored.pop_front();
+        }
+        is_refused
     }
 
     /// Nothing is known of the end any more.
@@ -317,15 +287,35 @@ impl Stored {
         plan(policies, &all, &self.view)
     }
 
-    /// From now on this is sent.
+    /// From now on this is sent, if something of the turn is kept.
     pub(super) fn show(&mut self, view: HistoryView) {
         self.view = view;
-        self.forget_outlines();
     }
 
     pub(super) fn summarized(&mut self, through: u64, tokens: u64, summary: Summary) {
         self.summary = Some(summary);
-        self.show(self.view.summarized(through, tokens));
+        self.skipped = None;
+        self.view = self.view.summarized(through, tokens);
+        self.settled = self.settled.summarized(through, tokens);
+        self.forget_outlines();
+    }
+
+    /// The summary that is due can't be made. `turns` messages are answered so far.
+    pub(super) fn skip_summary(&mut self, error_type: &str, first: u64, turns: u64) {
+        self.skipped = Some(SkippedSummary {
+            error_type: error_type.to_owned(),
+            messages: self.next.saturating_sub(first),
+            end: self.next,
+            turns,
+        });
+    }
+
+    /// Why the summary that is due isn't asked for yet.
+    pub(super) fn skips_summary(&self, turns: u64) -> Option<&str> {
+        let skipped = self.skipped.as_ref()?;
+        skipped
+            .holds(self.next, turns)
+            .then_some(skipped.error_type.as_str())
     }
 
     /// The stored messages that a request sends.

@@ -11,7 +11,10 @@ use temporalio_common_wasm::{
 };
 use temporalio_workflow::WorkflowContext;
 
-use super::{AgentFailure, AgentHost, ApplicationTool, setup::Setup, turn::push};
+use super::{
+    AgentFailure, AgentHost, ApplicationTool, TRANSCRIPT_BYTES_MAX, setup::Setup,
+    transcript::encoded_bytes, turn::push,
+};
 use crate::{
     CallFailure, StepCall, ToolResult, activity_call::activity_options, tool_call::NO_SUCH_TOOL,
 };
@@ -43,17 +46,34 @@ pub(super) async fn carry_out<W: AgentHost>(
                 }
             },
         };
-        let tool_call_id = call.call.id.clone();
-        push(
-            ctx,
-            ChatMessage::Tool {
-                tool_call_id,
-                content,
-                is_error,
-            },
-        );
+        let result = ChatMessage::Tool {
+            tool_call_id: call.call.id.clone(),
+            content,
+            is_error,
+        };
+        let fits = ctx.state(|host| {
+            let agent = host.agent();
+            let bytes = agent.transcript.bytes() + encoded_bytes(&result);
+            agent.stored.is_none() || bytes + RESERVE_BYTES <= TRANSCRIPT_BYTES_MAX
+        });
+        push(ctx, if fits { result } else { too_large(call) });
     }
     failed.map_or(Ok(()), |failure| Err(failure.into()))
+}
+
+/// Room for errors in the place of results that don't fit.
+const RESERVE_BYTES: usize = 64 * 1024;
+
+/// What the model is told where the results of its calls together outgrow an exchange. What the call did
+/// stands.
+fn too_large(call: &StepCall) -> ChatMessage {
+    ChatMessage::Tool {
+        tool_call_id: call.call.id.clone(),
+        content: "the call was carried out, and its result is too large beside the others; ask for less, \
+                  or in fewer calls at once"
+            .to_owned(),
+        is_error: true,
+    }
 }
 
 async fn carry_out_one<W: AgentHost>(

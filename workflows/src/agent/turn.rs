@@ -42,6 +42,7 @@ pub(super) async fn take_turn<W: AgentHost>(
     let result = turn.converse().await;
     if result.is_err() {
         ctx.state_mut(|host| host.agent_mut().transcript.truncate(turn.keep));
+        with_stored(ctx, Stored::take_back);
     }
     result.map(|()| turn.reply)
 }

@@ -23,7 +23,8 @@ impl Conversation {
     ///
     /// # Errors
     ///
-    /// The activity's failure: `Unsupported` where the store keeps no transcripts.
+    /// The activity's failure: `Unsupported` where the store keeps no transcripts; `InvalidArgument` where
+    /// somebody cleared the conversation meanwhile.
     pub fn messages<'c, W>(
         &'c self,
         ctx: &'c WorkflowContext<W>,
@@ -48,7 +49,8 @@ impl Conversation {
     /// # Errors
     ///
     /// The activity's failure: `InvalidArgument` for what is no message, and for none or more than
-    /// 1,000; `TooLarge`; `Unsupported` where the store keeps no transcripts.
+    /// 1,000; `TooLarge`, also for messages that have more than 1.5 MiB together as JSON, in which case
+    /// nothing is scheduled; `Unsupported` where the store keeps no transcripts.
     pub fn add<'c, W>(
         &'c self,
         ctx: &'c WorkflowContext<W>,
@@ -87,8 +89,7 @@ impl Conversation {
             conversation: self.id().as_str().to_owned(),
             operation: Some(self.new_operation(ctx, "clear_messages")),
         };
-        let scheduled = call(ctx, ClearMessages, input, self.options());
-        async move { Ok(scheduled.await?) }
+        call(ctx, ClearMessages, input, self.options())
     }
 
     /// Keeps a fact of the scope, in place of the one that has its key. A key or value that can't be
@@ -96,7 +97,8 @@ impl Conversation {
     ///
     /// # Errors
     ///
-    /// The activity's failure: `Unsupported` where the store keeps no facts.
+    /// The activity's failure: `Unsupported` where the store keeps no facts; `TooLarge` for what no payload
+    /// holds.
     pub fn remember<'c, W>(
         &'c self,
         ctx: &'c WorkflowContext<W>,
@@ -105,8 +107,7 @@ impl Conversation {
     ) -> impl Future<Output = Result<Outcome<Remembered>, CallFailure>> + 'c {
         let operation = self.new_operation(ctx, "remember");
         let input = self.remember_input(key.into(), value.into(), operation);
-        let scheduled = call(ctx, Remember, input, self.options());
-        async move { Ok(scheduled.await?) }
+        call(ctx, Remember, input, self.options())
     }
 
     /// The values of the scope's facts that match a query, best first: at most `limit`, 1 to 1,000.
@@ -152,8 +153,7 @@ impl Conversation {
     ) -> impl Future<Output = Result<Outcome<Forgotten>, CallFailure>> + 'c {
         let operation = self.new_operation(ctx, "forget");
         let input = self.forget_input(key.into(), operation);
-        let scheduled = call(ctx, Forget, input, self.options());
-        async move { Ok(scheduled.await?) }
+        call(ctx, Forget, input, self.options())
     }
 
     /// Asks the worker whether the conversation's store keeps transcripts and facts.
@@ -184,8 +184,7 @@ impl Conversation {
             messages,
             operation: Some(operation),
         };
-        let scheduled = call(ctx, AddMessages, input, self.options());
-        async move { Ok(scheduled.await?) }
+        call(ctx, AddMessages, input, self.options())
     }
 
     /// The positions of the transcript, and the outlines of its newest messages, at most `limit`, none
@@ -196,10 +195,31 @@ impl Conversation {
         from: Option<u64>,
         limit: Option<u64>,
     ) -> Result<GetMessagesOutput, CallFailure> {
+        match self.all_outlines(ctx, from, limit).await {
+            // Somebody cleared the conversation between two answers: what there is now is asked for, once.
+            Err((failure, true))
+                if failure.failure_type() == Some(FailureType::InvalidArgument) =>
+            {
+                let again = self.all_outlines(ctx, from, limit).await;
+                again.map_err(|(failure, _)| failure)
+            }
+            result => result.map_err(|(failure, _)| failure),
+        }
+    }
+
+    /// A failure comes with whether there was an answer before it.
+    async fn all_outlines<W>(
+        &self,
+        ctx: &WorkflowContext<W>,
+        from: Option<u64>,
+        limit: Option<u64>,
+    ) -> Result<GetMessagesOutput, (CallFailure, bool)> {
         let request = self.selection(MessageForm::Outline, from, limit);
-        let mut all = self.page(ctx, request.clone(), None).await?;
+        let first = self.page(ctx, request.clone(), None).await;
+        let mut all = first.map_err(|failure| (failure, false))?;
         while all.cursor.is_some() {
-            let page = self.page(ctx, request.clone(), all.cursor).await?;
+            let page = self.page(ctx, request.clone(), all.cursor).await;
+            let page = page.map_err(|failure| (failure, true))?;
             all.outlines.extend(page.outlines);
             all.cursor = page.cursor;
         }
@@ -213,7 +233,7 @@ impl Conversation {
         cursor: Option<String>,
     ) -> Result<GetMessagesOutput, CallFailure> {
         let request = GetMessagesInput { cursor, ..request };
-        Ok(call(ctx, GetMessages, request, self.options()).await?)
+        call(ctx, GetMessages, request, self.options()).await
     }
 
     fn selection(
@@ -242,8 +262,7 @@ impl Conversation {
         form: RecallForm,
     ) -> impl Future<Output = Result<RecallOutput, CallFailure>> + use<'c, W> {
         let input = self.recall_input(query, limit, form);
-        let scheduled = call(ctx, Recall, input, self.options());
-        async move { Ok(scheduled.await?) }
+        call(ctx, Recall, input, self.options())
     }
 
     pub(super) fn remember_input(

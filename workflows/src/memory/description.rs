@@ -6,7 +6,7 @@ use notekeeper_contract::{
     DescribeMemory, DescribeMemoryInput, DescribeMemoryOutput, FailureType, MemoryDescription,
     MemoryPlace,
 };
-use temporalio_workflow::{ActivityExecutionError, WorkflowContext, join_all};
+use temporalio_workflow::{WorkflowContext, join_all};
 
 use super::Memory;
 use crate::{
@@ -94,7 +94,7 @@ fn check_metadata(memory: &Memory, description: &MemoryDescription) -> Result<()
 
 fn answers(
     count: usize,
-    answer: Result<DescribeMemoryOutput, ActivityExecutionError>,
+    answer: Result<DescribeMemoryOutput, CallFailure>,
 ) -> Result<Vec<MemoryDescription>, CallFailure> {
     let DescribeMemoryOutput { memories } = answer?;
     if memories.len() != count {

@@ -7,12 +7,13 @@ use notekeeper_contract::{
     SnapshotAnswer, SnapshotRequest,
 };
 use notekeeper_domain::{self as domain, VisibleFiles};
+use temporalio_common_wasm::ActivityDefinition as _;
 use temporalio_workflow::{ActivityExecutionError, WorkflowContext, join_all};
 
 use super::{Held, Memory, files::Shown};
 use crate::{
     CallFailure,
-    activity_call::{CallOptions, call},
+    activity_call::{CallOptions, check_payload, schedule},
 };
 
 /// What a snapshot load came to.
@@ -205,8 +206,16 @@ pub(crate) fn load_snapshots<'c, W>(
                 .map(|memory| memory.snapshot_request())
                 .collect();
             let input = LoadSnapshotInput { memories: requests };
-            let call = call(ctx, LoadSnapshot, input, options(&group));
-            async move { (members, call.await) }
+            let options = options(&group);
+            let scheduled = check_payload(LoadSnapshot.name(), &input, "shorten `heading`")
+                .map(|_| schedule(ctx, LoadSnapshot, input, options));
+            async move {
+                let result = match scheduled {
+                    Ok(scheduled) => Ok(scheduled.await),
+                    Err(too_large) => Err(too_large),
+                };
+                (members, result)
+            }
         })
         .collect();
     async move {
@@ -214,7 +223,7 @@ pub(crate) fn load_snapshots<'c, W>(
         // Not that of `futures`: of more than 30 it wakes itself, which the SDK takes for
         // nondeterminism.
         for (members, result) in join_all(calls).await {
-            for (index, snapshot) in settle_group(memories, members, result, ctx).await? {
+            for (index, snapshot) in settle_group(memories, members, result?, ctx).await? {
                 snapshots[index] = snapshot;
             }
         }

@@ -200,7 +200,7 @@ async fn what_one_result_cannot_carry_comes_page_by_page_as_it_was_at_the_first(
 }
 
 #[tokio::test]
-async fn what_is_cleared_between_two_pages_is_not_in_the_second() {
+async fn a_page_after_the_conversation_was_cleared_is_refused_and_not_an_end() {
     let bench = bench();
     let large = said(&"x".repeat(500_000));
     let fields = json!({"messages": [large, large, large], "operation": {"id": "a"}});
@@ -216,9 +216,13 @@ async fn what_is_cleared_between_two_pages_is_not_in_the_second() {
     )
     .await
     .unwrap();
-    let rest = get(&bench, json!({"cursor": first.cursor})).await.unwrap();
-    assert_eq!((rest.messages.len(), rest.cursor), (0, None));
-    assert_eq!((rest.first, rest.next, rest.oldest), (3, 3, 3));
+    let failure = get(&bench, json!({"cursor": first.cursor}))
+        .await
+        .unwrap_err();
+    assert_eq!(failure.kind, FailureType::InvalidArgument);
+    assert!(failure.message.contains("was cleared since"), "{failure}");
+    let anew = get(&bench, json!({})).await.unwrap();
+    assert_eq!((anew.messages.len(), anew.first, anew.next), (1, 3, 4));
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@ use notekeeper_domain::{SummaryPolicy, WindowPolicy};
 use serde_json::json;
 
 use super::*;
+use crate::agent::exchange::parts;
 
 fn window(messages: u64) -> Vec<HistoryPolicy> {
     vec![HistoryPolicy::Window(WindowPolicy {
@@ -271,7 +272,6 @@ fn a_prompt_that_is_not_stored_counts_in_the_plan() {
     let view = stored.plan(&policies, &[ChatMessage::user("next")]).view;
     assert_eq!(view.from, 4);
     stored.show(view);
-    assert_eq!(positions(&stored), [4, 5]);
     let conversation = crate::Session::new()
         .converse(crate::ConversationSettings::default(), &(), |()| "acme")
         .expect("a conversation");
@@ -322,9 +322,10 @@ fn what_a_run_hands_over_is_small_whatever_the_transcript_and_goes_on_where_it_w
     let size = |messages: u64| {
         let mut stored = knowing(&policies, answered(0, 0, 0));
         for first in (0..messages).step_by(2) {
-            store(&mut stored, said(&"x".repeat(100)), first);
-            let view = stored.plan(&policies, &[]).view;
+            let pending = said(&"x".repeat(100));
+            let view = stored.plan(&policies, &pending.messages).view;
             stored.show(view);
+            store(&mut stored, pending, first);
         }
         let handed_over = stored.handed_over("main".to_owned());
         let json = serde_json::to_string(&handed_over).expect("JSON");
@@ -349,6 +350,100 @@ fn an_exchange_that_is_not_stored_yet_is_handed_over() {
     assert_eq!(again.said().count(), 2);
 }
 
+/// A prompt that nothing fits beside, and that the model refuses.
+#[test]
+fn what_was_left_out_for_a_prompt_that_got_no_answer_is_sent_again() {
+    let policies = window(3);
+    let mut stored = knowing(&policies, answered(0, 0, 6));
+    stored.begin_turn();
+    let view = stored.plan(&policies, &said("no").messages).view;
+    stored.show(view);
+    assert_eq!(stored.view().from, 6);
+
+    stored.take_back();
+
+    assert_eq!((stored.view().from, positions(&stored).len()), (0, 6));
+    let view = stored.plan(&policies, &[ChatMessage::user("next")]).view;
+    assert_eq!(view.from, 4, "as if it had never been asked");
+    assert_eq!(stored.handed_over("main".to_owned()).view.from, 0);
+}
+
+#[test]
+fn what_was_left_out_for_an_exchange_that_is_kept_stays_left_out_though_the_turn_fails_later() {
+    let policies = window(4);
+    let mut stored = knowing(&policies, answered(0, 0, 6));
+    stored.begin_turn();
+    let [calls, result] = call("a");
+    let first = exchange(vec![ChatMessage::user("go"), calls, result]);
+    stored.show(stored.plan(&policies, &first.messages).view);
+    store(&mut stored, first, 6);
+    let from = stored.view().from;
+    assert!(from > 0);
+    assert_eq!(positions(&stored).first(), Some(&from));
+    stored.show(stored.plan(&policies, &call("b")).view);
+    stored.take_back();
+    assert_eq!(stored.view().from, from);
+}
+
+#[test]
+fn a_summary_that_was_made_for_a_turn_that_failed_stays() {
+    let policies = window(3);
+    let mut stored = knowing(&policies, answered(0, 0, 6));
+    let summary = Summary {
+        text: "they talked".to_owned(),
+        digest: "d".to_owned(),
+        kept: true,
+    };
+    stored.summarized(2, 3, summary);
+    stored.show(stored.plan(&policies, &said("no").messages).view);
+    stored.take_back();
+    assert_eq!(stored.view().from, 2);
+    assert!(stored.view().summary.is_some() && stored.summary.is_some());
+    assert_eq!(positions(&stored), [2, 3, 4, 5]);
+}
+
+#[test]
+fn a_summary_that_could_not_be_made_is_remembered_by_the_next_run_until_one_is_made() {
+    let mut stored = knowing(&window(100), answered(0, 0, 40));
+    assert_eq!(stored.skips_summary(3), None);
+    stored.skip_summary("ModelRefused", 0, 3);
+    assert_eq!(stored.skips_summary(3), Some("ModelRefused"));
+    let json = serde_json::to_string(&stored.handed_over("main".to_owned())).expect("JSON");
+    let resumed = serde_json::from_str(&json).expect("read");
+    let mut again = Stored::resume(true, resumed);
+    assert_eq!(again.skips_summary(4), Some("ModelRefused"));
+    assert_eq!(again.skips_summary(8), None, "five turns later");
+    let summary = Summary {
+        text: "they talked".to_owned(),
+        digest: "d".to_owned(),
+        kept: true,
+    };
+    again.summarized(20, 3, summary);
+    assert_eq!(again.skips_summary(3), None);
+    stored.cleared(40);
+    assert_eq!(stored.skips_summary(3), None, "there is nothing of it");
+}
+
+#[test]
+fn only_what_an_exchange_holds_is_a_reason_to_drop_it() {
+    let failing = |kind| CallFailure::new(kind, "no");
+    let mut stored = knowing(&[], answered(0, 0, 0));
+    stored.close_exchange(said("a"));
+    for kind in notekeeper_contract::FailureType::ALL {
+        // Nothing is wrong with the messages: a store that the worker doesn't know, for one.
+        if kind != notekeeper_contract::FailureType::TooLarge {
+            assert!(!stored.drop_refused(&failing(kind)), "{kind}");
+        }
+    }
+    assert_eq!(stored.unstored_count(), 1);
+    assert!(stored.drop_refused(&failing(notekeeper_contract::FailureType::TooLarge)));
+    let large = answer(&"x".repeat(600_000));
+    stored.close_exchange(exchange(vec![ChatMessage::user("a"), large]));
+    let invalid = failing(notekeeper_contract::FailureType::InvalidArgument);
+    assert!(stored.drop_refused(&invalid));
+    assert_eq!(stored.unstored_count(), 0);
+}
+
 #[test]
 fn a_carried_transcript_is_stored_in_parts_that_begin_with_prompts() {
     let turn = |n: usize| {
@@ -358,11 +453,15 @@ fn a_carried_transcript_is_stored_in_parts_that_begin_with_prompts() {
     };
     let messages: Vec<_> = (0..700).flat_map(turn).collect();
     let mut stored = Stored::default();
-    let mut count = 0;
-    stored.import(messages.clone(), || {
-        count += 1;
-        operation(&count.to_string())
+    stored.import(messages.clone(), |number, messages| {
+        operation(&format!("{number}/{}", messages.len()))
     });
+    let operations: Vec<_> = stored
+        .unstored
+        .iter()
+        .map(|it| it.operation.id.as_str())
+        .collect();
+    assert_eq!(operations, ["0/999", "1/999", "2/102"]);
     let parts: Vec<_> = stored.unstored.iter().map(|it| it.messages.len()).collect();
     assert_eq!(parts, [999, 999, 102]);
     let all: Vec<_> = stored.said().cloned().collect();
@@ -407,4 +506,52 @@ fn no_nul_reaches_the_store() {
             json!({"role": "assistant", "content": "fine"}),
         ]
     );
+}
+
+#[test]
+fn arguments_that_are_nested_too_deep_for_the_store_become_text() {
+    let mut arguments = json!("deep");
+    for _ in 0..110 {
+        arguments = json!([arguments]);
+    }
+    let call = ChatToolCall {
+        id: "a".to_owned(),
+        name: "look_up".to_owned(),
+        arguments: arguments.clone(),
+    };
+    let shallow = ChatToolCall {
+        arguments: json!({"key": 1}),
+        ..call.clone()
+    };
+    let message = |call| ChatMessage::Assistant {
+        content: String::new(),
+        tool_calls: vec![call],
+    };
+    let values = exchange(vec![message(call), message(shallow)]).values();
+    let stored = |value: &serde_json::Value| value["tool_calls"][0]["arguments"].clone();
+    assert_eq!(stored(&values[0]), json!(arguments.to_string()));
+    assert_eq!(stored(&values[1]), json!({"key": 1}));
+    for value in values {
+        notekeeper_domain::StoredMessage::new(value).expect("it can be stored");
+    }
+}
+
+#[test]
+fn parts_of_a_carried_transcript_have_the_operations_that_they_had_before_a_reset() {
+    let operations = || {
+        let conversation = crate::Session::new()
+            .converse(crate::ConversationSettings::default(), &(), |()| "acme")
+            .expect("a conversation");
+        let operation = |number: usize, messages: &[ChatMessage]| {
+            crate::agent::keeping::operation_of_part(&conversation, number, messages)
+        };
+        let mut stored = Stored::default();
+        stored.import((0..1_500).map(|_| answer("a")).collect(), operation);
+        let operations = stored.unstored.iter().map(|it| it.operation.id.clone());
+        operations.collect::<Vec<_>>()
+    };
+    let first = operations();
+    assert_eq!(first, operations());
+    assert_eq!(first.len(), 2);
+    assert_ne!(first[0], first[1]);
 }
