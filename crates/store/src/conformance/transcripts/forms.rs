@@ -42,7 +42,7 @@ fn messages(file: &str) -> Vec<StoredMessage> {
 }
 
 /// Whatever fields they have, known or not, and whatever is in them.
-const MESSAGES: [&str; 18] = [
+const MESSAGES: [&str; 19] = [
     r#"{"role":"user"}"#,
     r#"{"role":"x","content":null}"#,
     r#"{"content":"the role comes last","role":"user"}"#,
@@ -52,6 +52,7 @@ const MESSAGES: [&str; 18] = [
     r#"{"role":"user","content":[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"data:,x"}}]}"#,
     r#"{"role":"user","content":[],"of_tomorrow":{"deep":[[[[{"er":[]}]]]]}}"#,
     r#"{"role":"user","numbers":[0,-1,1.5,1e300,-2.5e-8,9007199254740993,18446744073709551615,-9223372036854775808,0.1,1.0,100.0,-0.0]}"#,
+    r#"{"role":"user","fractions":[-4.253750880391422e-93,0.30000000000000004,5e-324,1.7976931348623157e308]}"#,
     r#"{"role":"user","flags":[true,false,null]}"#,
     "{\"role\":\"user\",\"content\":\"固 é e\u{301} 👩\u{200d}👩 \u{feff}\u{202e}\u{ffff}\u{10ffff}\"}",
     "{\"role\":\"固\",\"ключ\":\"значение\",\"\u{200d}\":\"\u{2028}\u{2029}\u{85}\u{a0}\"}",

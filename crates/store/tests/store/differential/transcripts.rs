@@ -31,7 +31,7 @@ impl Comparison {
             1 => json!(self.random.random_bool(0.5)),
             2 => json!(self.random.random::<i64>()),
             3 => json!(self.random.random::<u64>()),
-            4 => json!(f64::from(self.random.random::<i32>()) / 8.0),
+            4 => json!(f64::from_bits(self.random.random())),
             5 => json!(self.any_text()),
             6 => {
                 let items = self.random.random_range(0..3);
