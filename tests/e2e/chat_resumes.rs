@@ -214,7 +214,7 @@ async fn new_and_clear_remove_what_is_kept_and_nothing_else() {
     assert_eq!(run(&bed, &fact, &[]).await.code, Some(0));
     say(&bed, &endpoint, &[&id], "One.", "1").await;
     endpoint.then_answer(json!({"content": "2"}));
-    let cleared = Talk::of(&bed, &[&id], "/clear\nTwo.\n").await;
+    let cleared = Talk::of(&bed, &[&id], "/clear\n/clear yes\nTwo.\n").await;
     assert_eq!(
         (cleared.code, cleared.stdout.as_str()),
         (Some(0), "2\n"),
@@ -225,6 +225,10 @@ async fn new_and_clear_remove_what_is_kept_and_nothing_else() {
             .stderr
             .contains("2 messages are removed; notes and facts stay"),
         "{cleared:?}"
+    );
+    assert!(
+        cleared.stderr.contains("/clear yes removes them"),
+        "the word alone removes nothing: {cleared:?}"
     );
     assert_eq!(sent(&endpoint).await, said(&[], "Two."));
 

@@ -40,7 +40,7 @@ const TIMEOUT_SECONDS: u32 = 900;
 const COMMANDS: &str = "\
 /history   the conversation so far
 /close     end the conversation; its messages and notes stay, and it goes on when you come back
-/clear     remove all its messages and begin anew; its notes and facts stay
+/clear yes remove all its messages and begin anew; its notes and facts stay
 /quit      leave; the conversation goes on when you come back (Ctrl-D as well)
 /help      this list
 A message that begins with a slash needs a blank before it.";
@@ -260,7 +260,11 @@ impl Chat {
             "quit" | "exit" => return Ok(Next::Leave(self.exit_code())),
             "help" => self.screen.remark(COMMANDS),
             "history" => self.history(None).await,
-            "clear" => match self.conversation.clear().await {
+            "clear" => self.screen.remark(
+                "all messages of the conversation would be removed, and can't be had back; \
+                 /clear yes removes them",
+            ),
+            "clear yes" => match self.conversation.clear().await {
                 Ok(count) => self.screen.remark(&format!(
                     "{count} messages are removed; notes and facts stay"
                 )),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use notekeeper_contract::{
     ClearMessages, ClearMessagesInput, FailureType, GetMessages, GetMessagesInput,
     GetMessagesOutput, MessageForm, OperationRef, ScopeRef,
@@ -71,7 +71,8 @@ impl Place {
 /// The messages of a conversation.
 pub(super) struct Kept {
     remote: OverTemporal,
-    place: Place,
+    /// `None` where nobody can say: then nothing is read or removed, of this conversation or another.
+    place: Option<Place>,
 }
 
 /// What is known of them.
@@ -86,7 +87,7 @@ pub(super) enum Known {
 }
 
 impl Kept {
-    pub(super) fn new(client: Client, task_queue: String, place: Place) -> Self {
+    pub(super) fn new(client: Client, task_queue: String, place: Option<Place>) -> Self {
         Self {
             remote: OverTemporal {
                 client,
@@ -149,13 +150,13 @@ impl Kept {
 
     /// Removes them, and says how many there were.
     pub(super) async fn clear(&self) -> anyhow::Result<u64> {
-        self.check_served().await?;
         let Place {
             store,
             workspace,
             scope,
             conversation,
-        } = self.place.clone();
+        } = self.place()?;
+        self.check_served().await?;
         let input = ClearMessagesInput {
             store,
             workspace,
@@ -171,15 +172,15 @@ impl Kept {
         limit: Option<u64>,
         cursor: Option<String>,
     ) -> anyhow::Result<GetMessagesOutput> {
-        if cursor.is_none() {
-            self.check_served().await?;
-        }
         let Place {
             store,
             workspace,
             scope,
             conversation,
-        } = self.place.clone();
+        } = self.place()?;
+        if cursor.is_none() {
+            self.check_served().await?;
+        }
         let input = GetMessagesInput {
             store,
             workspace,
@@ -191,6 +192,13 @@ impl Kept {
             form: MessageForm::Whole,
         };
         self.remote.call(GetMessages, input).await
+    }
+
+    fn place(&self) -> anyhow::Result<Place> {
+        self.place.clone().context(
+            "what the conversation began with, and so whose it is, can't be read from Temporal; try \
+             again",
+        )
     }
 
     /// Where nobody is there, nothing has to be waited for.

@@ -119,23 +119,26 @@ impl Conversation {
 
     /// Where the open run keeps its messages: what it began with counts, not what is said now.
     async fn kept_by_run(&self) -> Kept {
-        let input = began_with(&self.client, &self.id).await;
-        let input = input.unwrap_or_else(|| self.beginning.input());
+        let queue = self.beginning.task_queue.clone();
+        // This call's flags may name another tenant than the run's.
+        let Some(input) = began_with(&self.client, &self.id).await else {
+            return Kept::new(self.client.clone(), queue, None);
+        };
         // Continued runs have the conversation from the first.
         let known = self.state().await.ok().and_then(|state| state.conversation);
         let place = Place::of(&input, &self.id, known);
         let queue = match input.memories.first().map(|it| &it.activities.queue) {
             Some(ActivityQueue::Named(queue)) => queue.clone(),
-            _ => self.beginning.task_queue.clone(),
+            _ => queue,
         };
-        Kept::new(self.client.clone(), queue, place)
+        Kept::new(self.client.clone(), queue, Some(place))
     }
 }
 
 impl Beginning {
     fn kept(&self, client: &Client, id: &str) -> Kept {
         let place = Place::of(&self.input(), id, None);
-        Kept::new(client.clone(), self.task_queue.clone(), place)
+        Kept::new(client.clone(), self.task_queue.clone(), Some(place))
     }
 }
 
