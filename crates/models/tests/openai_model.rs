@@ -92,15 +92,7 @@ async fn raw(bytes: Vec<u8>, stays: bool) -> OpenAiModel {
     })
 }
 
-#[tokio::test]
-async fn a_request_has_the_shape_that_endpoints_read() {
-    let (server, _) = server(ResponseTemplate::new(200).set_body_json(completion(json!({})))).await;
-    let model = model(OpenAiOptions {
-        api_key: Some(ApiKey::new("k-1\n")),
-        temperature: Some(0.7),
-        max_completion_tokens: Some(300),
-        ..options(format!("{}/v1/", server.uri()))
-    });
+fn messages_of_every_kind() -> Vec<Message> {
     let call = |id: &str, name: &str, arguments: Value| ToolCall {
         id: id.to_owned(),
         name: name.to_owned(),
@@ -111,7 +103,7 @@ async fn a_request_has_the_shape_that_endpoints_read() {
         content: content.to_owned(),
         is_error,
     };
-    let messages = vec![
+    vec![
         Message::summary("They met."),
         Message::System {
             text: "Times are UTC.".to_owned(),
@@ -143,7 +135,18 @@ async fn a_request_has_the_shape_that_endpoints_read() {
                 },
             ],
         },
-    ];
+    ]
+}
+
+#[tokio::test]
+async fn a_request_has_the_shape_that_endpoints_read() {
+    let (server, _) = server(ResponseTemplate::new(200).set_body_json(completion(json!({})))).await;
+    let model = model(OpenAiOptions {
+        api_key: Some(ApiKey::new("k-1\n")),
+        temperature: Some(0.7),
+        max_completion_tokens: Some(300),
+        ..options(format!("{}/v1/", server.uri()))
+    });
     let tools = vec![ToolDefinition {
         name: "write_memory".to_owned(),
         description: "Writes.".to_owned(),
@@ -151,7 +154,7 @@ async fn a_request_has_the_shape_that_endpoints_read() {
     }];
     let request = ChatRequest {
         instructions: "Be brief.".to_owned(),
-        messages,
+        messages: messages_of_every_kind(),
         tools,
         attempt: 3,
     };
