@@ -149,6 +149,10 @@ async fn a_value_comes_from_standard_input_as_it_is_but_for_one_line_break() {
         let got = fact_json(&bed, "store", &["get", "k"]).await;
         assert_eq!(got["value"], "固\n - two\n");
     }
+    let forgotten = run_fed(&bed, &of_ada("store", &["set", "k"]), "").await;
+    assert_failed(&forgotten, 1, &["standard input is empty"]);
+    let got = fact_json(&bed, "store", &["get", "k"]).await;
+    assert_eq!(got["value"], "固\n - two\n");
     let nothing = run_fed(&bed, &of_ada("store", &["set", "k", "-"]), "").await;
     assert_done(&nothing, "updated k\n");
     assert_done(&fact(&bed, "store", &["get", "k"]).await, "\n");

@@ -62,6 +62,12 @@ impl ModelRequests {
             None => (messages, None),
             Some(range) => self.after_stored(range, messages).await?,
         };
+        if input.conversation.is_some() && messages.is_empty() {
+            return Err(Failure::invalid(
+                "nothing is left to send: the conversation was cleared meanwhile; send the message \
+                 again",
+            ));
+        }
         let scope_hashes: Vec<&str> = scope_hashes.iter().map(String::as_str).collect();
         remove_blocks(&mut messages, &scope_hashes);
         place_blocks(&mut messages, blocks);

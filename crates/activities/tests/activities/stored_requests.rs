@@ -153,6 +153,9 @@ async fn what_was_cleared_of_a_range_is_left_out_and_the_answer_tells() {
     let (output, request) = call(&bench, says("ok"), fields).await;
     assert_eq!(output.unwrap().oldest, Some(7));
     assert_eq!(heard(request), ["user new"]);
+    let fields = json!({"conversation": range(2, 7), "messages": []});
+    let (failed, _) = call(&bench, says("an answer to nothing"), fields).await;
+    assert_eq!(failed.unwrap_err().kind, FailureType::InvalidArgument);
     // The result of a call that was cleared has nothing to stand behind.
     add(
         &bench,

@@ -95,12 +95,18 @@ fn given(value: Option<String>) -> anyhow::Result<String> {
         None if io::stdin().is_terminal() => {
             bail!("there is no value; give it as an argument, or `-` to type it")
         }
-        _ => {
+        given => {
             // Its line break comes with it.
             let read = read(io::stdin(), VALUE_BYTES_MAX + 2, "fact");
-            Ok(without_line_break(
-                read.context("can't use standard input")?,
-            ))
+            let text = read.context("can't use standard input")?;
+            if given.is_none() && text.is_empty() {
+                // A forgotten value, in a script whose input is closed, would empty the fact.
+                bail!(
+                    "there is no value, and standard input is empty; give the value as an argument, \
+                     or `-` where it may be empty"
+                );
+            }
+            Ok(without_line_break(text))
         }
     }
 }
