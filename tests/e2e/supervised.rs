@@ -169,11 +169,11 @@ async fn hundreds_of_local_activities_through_workers_that_end_are_each_done_onc
     let (histories, generations) = supervised(&bed, worker, work).await;
 
     for history in &histories {
-        // One description; in each of 8 turns 50 writes, 2 loads, and 2 model requests, which alone
-        // would end no worker.
+        // One description, and one look at the transcript; in each of 8 turns 50 writes, 2 loads, 2
+        // exchanges that are stored, and 2 model requests, which alone would end no worker.
         let activities = activities(history);
         let local = activities.iter().filter(|activity| activity.is_local);
-        assert_eq!((activities.len(), local.count()), (1 + 8 * 54, 1 + 8 * 52));
+        assert_eq!((activities.len(), local.count()), (2 + 8 * 56, 2 + 8 * 54));
     }
     let ended = all_ended_at("exit_after_activities", &generations);
     assert!(ended >= 4, "{ended} generations");
