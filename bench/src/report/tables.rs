@@ -110,10 +110,16 @@ pub(super) fn histories(histories: Option<&Histories>) -> Result<String, Error> 
         text,
         "\nThree `AgentWorkflow`s with the scripted model, short messages, a notebook of 20 notes and a block that never changes; a \
          policy has the model summarise what is older than some sixty messages (`make bench-history`, {}, commit {}, load \
-         average {}). Of each, the transcript in the store was compared message by message, and the history of each run was \
+         average {}{}). Of each, the transcript in the store was compared message by message, and the history of each run was \
          replayed in a process of its own. Inlined means: the recorded histories, with the block's text put into every snapshot \
          result and model input, encoded again.",
-        histories.built.when, histories.built.commit, histories.machine.load_before,
+        histories.built.when,
+        histories.built.commit,
+        histories.machine.load_before,
+        match histories.built.profile.as_str() {
+            "release" => "",
+            _ => "; a debug build, whose times say nothing and whose bytes are the same",
+        },
     )?;
     for (title, bytes) in [
         ("Prompt and answer", &histories.plain),
