@@ -2,18 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Bed, Ended, Talk, Worker, WorkerOptions, run, run_fed};
-
-/// Both ways to the facts.
-const WAYS: [&str; 2] = ["store", "temporal"];
-
-async fn activities(bed: &Bed) -> Worker {
-    let options = WorkerOptions {
-        queues: Some("memory"),
-        ..WorkerOptions::default()
-    };
-    Worker::start(bed, options).await
-}
+use crate::support::{
+    Bed, Ended, Talk, WAYS, Worker, WorkerOptions, assert_done, assert_failed, run, run_fed,
+};
 
 /// The arguments of `notekeeper fact …` on what is kept for Ada.
 fn of_ada<'a>(via: &'a str, arguments: &[&'a str]) -> Vec<&'a str> {
@@ -35,25 +26,6 @@ async fn fact_json(bed: &Bed, via: &str, arguments: &[&str]) -> Value {
     serde_json::from_str(&ended.stdout).expect("JSON on standard output")
 }
 
-fn assert_done(ended: &Ended, stdout: &str) {
-    assert_eq!(
-        (ended.code, ended.stdout.as_str()),
-        (Some(0), stdout),
-        "{ended:?}"
-    );
-}
-
-fn assert_failed(ended: &Ended, code: i32, parts: &[&str]) {
-    assert_eq!(
-        (ended.code, ended.stdout.as_str()),
-        (Some(code), ""),
-        "{ended:?}"
-    );
-    for part in parts {
-        assert!(ended.stderr.contains(part), "`{part}` is not in {ended:?}");
-    }
-}
-
 /// Words of each line.
 fn words(text: &str) -> Vec<Vec<&str>> {
     text.lines()
@@ -64,7 +36,7 @@ fn words(text: &str) -> Vec<Vec<&str>> {
 #[tokio::test]
 async fn facts_are_kept_listed_recalled_and_removed_in_both_ways_alike() {
     let bed = Bed::new().await;
-    let _worker = activities(&bed).await;
+    let _worker = Worker::of_activities(&bed).await;
     for via in WAYS {
         let made = fact(&bed, via, &["set", "food", "no nuts"]).await;
         assert_done(&made, "created food\n");
@@ -173,7 +145,7 @@ async fn a_value_comes_from_standard_input_as_it_is_but_for_one_line_break() {
 #[tokio::test]
 async fn what_makes_no_fact_is_refused_with_a_message_and_a_code() {
     let bed = Bed::new().await;
-    let _worker = activities(&bed).await;
+    let _worker = Worker::of_activities(&bed).await;
     let long_key = "k".repeat(501);
     let long = "x".repeat(16_385);
     for via in WAYS {
@@ -205,7 +177,7 @@ async fn what_makes_no_fact_is_refused_with_a_message_and_a_code() {
 #[tokio::test]
 async fn a_repetition_under_the_same_operation_id_takes_effect_once() {
     let bed = Bed::new().await;
-    let _worker = activities(&bed).await;
+    let _worker = Worker::of_activities(&bed).await;
     for via in WAYS {
         let id = format!("op-{via}");
         let set = ["set", "k", "one", "--operation-id", &id];

@@ -10,6 +10,7 @@ mod config_check;
 mod continuation;
 mod contract;
 mod conversation;
+mod conversation_handle;
 mod dev;
 mod fact_commands;
 mod failures;

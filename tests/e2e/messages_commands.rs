@@ -1,23 +1,12 @@
 //! `notekeeper messages`: transcripts from the terminal, in the store and through the activities of a
 //! worker.
 
-use std::process::Stdio;
-
 use serde_json::{Value, json};
-use tokio::io::AsyncReadExt as _;
 
-use crate::support::{Bed, Ended, Talk, Worker, WorkerOptions, in_time, run, run_fed};
-
-/// Both ways to the transcripts.
-const WAYS: [&str; 2] = ["store", "temporal"];
-
-async fn activities(bed: &Bed) -> Worker {
-    let options = WorkerOptions {
-        queues: Some("memory"),
-        ..WorkerOptions::default()
-    };
-    Worker::start(bed, options).await
-}
+use crate::support::{
+    Bed, Ended, Talk, WAYS, Worker, assert_done, assert_ends_well_unread, assert_failed, run,
+    run_fed,
+};
 
 fn of_ada<'a>(via: &'a str, arguments: &[&'a str]) -> Vec<&'a str> {
     let (command, rest) = arguments.split_first().expect("a command");
@@ -40,25 +29,6 @@ async fn messages_json(bed: &Bed, via: &str, arguments: &[&str]) -> Value {
 
 async fn add(bed: &Bed, via: &str, conversation: &str, input: &str) -> Ended {
     run_fed(bed, &of_ada(via, &["add", conversation]), input).await
-}
-
-fn assert_done(ended: &Ended, stdout: &str) {
-    assert_eq!(
-        (ended.code, ended.stdout.as_str()),
-        (Some(0), stdout),
-        "{ended:?}"
-    );
-}
-
-fn assert_failed(ended: &Ended, code: i32, parts: &[&str]) {
-    assert_eq!(
-        (ended.code, ended.stdout.as_str()),
-        (Some(code), ""),
-        "{ended:?}"
-    );
-    for part in parts {
-        assert!(ended.stderr.contains(part), "`{part}` is not in {ended:?}");
-    }
 }
 
 /// An exchange in each of three forms, with fields that nobody here knows.
@@ -89,7 +59,7 @@ fn lines(messages: &[Value]) -> String {
 #[tokio::test]
 async fn messages_are_added_listed_shown_and_cleared_in_both_ways_alike() {
     let bed = Bed::new().await;
-    let _worker = activities(&bed).await;
+    let _worker = Worker::of_activities(&bed).await;
     let all = exchanges();
     for via in WAYS {
         let id = format!("travel-{via}");
@@ -153,7 +123,7 @@ async fn messages_are_added_listed_shown_and_cleared_in_both_ways_alike() {
 #[tokio::test]
 async fn conversations_are_listed_with_their_positions_in_both_ways_alike() {
     let bed = Bed::new().await;
-    let _worker = activities(&bed).await;
+    let _worker = Worker::of_activities(&bed).await;
     let input = lines(&exchanges());
     for id in ["copy", "travel"] {
         assert_eq!(add(&bed, "store", id, &input).await.code, Some(0));
@@ -244,7 +214,7 @@ async fn of_messages_that_cannot_be_kept_none_is_added_and_line_and_place_are_to
 #[tokio::test]
 async fn more_messages_than_one_call_takes_are_added_in_batches_and_shown_in_pages() {
     let bed = Bed::new().await;
-    let _worker = activities(&bed).await;
+    let _worker = Worker::of_activities(&bed).await;
     // 2,500 messages of some 2 KB: 5 MB, five answers and more.
     let all: Vec<Value> = (0..2_500)
         .map(|number| json!({"role": "user", "content": format!("{number} {}", "x".repeat(2_000))}))
@@ -280,7 +250,7 @@ async fn more_messages_than_one_call_takes_are_added_in_batches_and_shown_in_pag
 #[tokio::test]
 async fn where_a_later_batch_is_refused_it_is_told_how_many_messages_were_added() {
     let bed = Bed::new().await;
-    let _worker = activities(&bed).await;
+    let _worker = Worker::of_activities(&bed).await;
     let message = json!({"role": "user", "content": "x"});
     let input = lines(&vec![message; 1_001]);
     for via in WAYS {
@@ -357,7 +327,7 @@ async fn on_a_terminal_clearing_asks_and_nothing_that_is_shown_steers_it() {
 #[tokio::test]
 async fn clearing_touches_no_facts_and_a_repetition_clears_nothing_that_came_later() {
     let bed = Bed::new().await;
-    let _worker = activities(&bed).await;
+    let _worker = Worker::of_activities(&bed).await;
     let hi = r#"{"role": "user", "content": "Hi"}"#;
     let set = ["fact", "set", "k", "v", "-n", "customers/ada"];
     assert_eq!(run(&bed, &set, &[]).await.code, Some(0));
@@ -390,27 +360,6 @@ async fn a_reader_of_messages_that_has_seen_enough_is_no_error() {
         .map(|number| json!({"role": "user", "content": format!("{number} {}", "x".repeat(1_000))}))
         .collect();
     add(&bed, "store", "main", &lines(&all)).await;
-    let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_notekeeper"))
-        .args(of_ada("store", &["show"]))
-        .env("DATABASE_URL", &bed.database_url)
-        .env("NOTEKEEPER_SCHEMA", &bed.schema)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .expect("start it");
-    let mut stdout = child.stdout.take().expect("piped");
-    let mut first = [0; 7];
-    in_time("the first line", stdout.read_exact(&mut first))
-        .await
-        .expect("text");
-    drop(stdout);
-    let output = in_time("its end", child.wait_with_output())
-        .await
-        .expect("it ended");
-    assert_eq!(&first, b"#0 user");
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_ends_well_unread(&bed, &of_ada("store", &["show"]), "#0 user").await;
     bed.finish().await;
 }

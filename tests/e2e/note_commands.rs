@@ -1,25 +1,13 @@
 //! `notekeeper note`: notes from the terminal, in the store and through the activities of a worker.
 
-use std::{os::unix::fs::PermissionsExt as _, path::Path, process::Stdio};
+use std::{os::unix::fs::PermissionsExt as _, path::Path};
 
 use serde_json::{Value, json};
-use tokio::io::AsyncReadExt as _;
 
 use crate::support::{
-    Bed, Ended, Proxy, Talk, Worker, WorkerOptions, eventually, in_time, run, run_fed,
+    Bed, Ended, Proxy, Talk, WAYS, Worker, assert_done, assert_ends_well_unread, assert_failed,
+    eventually, run, run_fed,
 };
-
-/// Both ways to the notes.
-const WAYS: [&str; 2] = ["store", "temporal"];
-
-/// A worker that serves activities alone.
-async fn activities(bed: &Bed) -> Worker {
-    let options = WorkerOptions {
-        queues: Some("memory"),
-        ..WorkerOptions::default()
-    };
-    Worker::start(bed, options).await
-}
 
 /// Runs `notekeeper note …` on Ada's notebook.
 async fn note(bed: &Bed, via: &str, arguments: &[&str]) -> Ended {
@@ -45,32 +33,13 @@ async fn note_json(bed: &Bed, via: &str, arguments: &[&str]) -> Value {
     serde_json::from_str(&ended.stdout).expect("JSON on standard output")
 }
 
-fn assert_done(ended: &Ended, stdout: &str) {
-    assert_eq!(
-        (ended.code, ended.stdout.as_str()),
-        (Some(0), stdout),
-        "{ended:?}"
-    );
-}
-
-fn assert_failed(ended: &Ended, code: i32, parts: &[&str]) {
-    assert_eq!(
-        (ended.code, ended.stdout.as_str()),
-        (Some(code), ""),
-        "{ended:?}"
-    );
-    for part in parts {
-        assert!(ended.stderr.contains(part), "`{part}` is not in {ended:?}");
-    }
-}
-
 /// The scope of Ada's notebook.
 const ADA: &str = "customers/ada/main";
 
 #[tokio::test]
 async fn a_notebook_is_written_listed_read_searched_and_deleted_in_both_ways_alike() {
     let bed = Bed::new().await;
-    let _worker = activities(&bed).await;
+    let _worker = Worker::of_activities(&bed).await;
     for via in WAYS {
         let made = note(&bed, via, &["write", "MEMORY", "- likes tea"]).await;
         assert!(
@@ -140,7 +109,7 @@ async fn a_notebook_is_written_listed_read_searched_and_deleted_in_both_ways_ali
 #[tokio::test]
 async fn what_the_store_refuses_is_an_error_with_a_message_and_a_code() {
     let bed = Bed::new().await;
-    let _worker = activities(&bed).await;
+    let _worker = Worker::of_activities(&bed).await;
     bed.put(ADA, "MEMORY.md", "tea tea").await;
     let long = "x".repeat(65_537);
     let cases: [(&[&str], &str, &str); 9] = [
@@ -190,7 +159,7 @@ async fn what_the_store_refuses_is_an_error_with_a_message_and_a_code() {
 #[tokio::test]
 async fn a_change_that_is_repeated_under_its_id_takes_effect_once() {
     let bed = Bed::new().await;
-    let _worker = activities(&bed).await;
+    let _worker = Worker::of_activities(&bed).await;
     for via in WAYS {
         let write = ["write", "log", "- done", "--operation-id", "job-7"];
         let first = note_json(&bed, via, &write).await;
@@ -238,7 +207,7 @@ async fn a_change_that_is_repeated_under_its_id_takes_effect_once() {
 #[tokio::test]
 async fn a_whole_text_goes_in_exactly_and_only_over_the_version_that_is_expected() {
     let bed = Bed::new().await;
-    let _worker = activities(&bed).await;
+    let _worker = Worker::of_activities(&bed).await;
     let file = bed.path("plan.md");
     let text = "# Plan\r\n\n固 \n\n";
     std::fs::write(&file, text).expect("write the file");
@@ -405,7 +374,7 @@ async fn edit(bed: &Bed, via: &str, name: &str, editor: &str) -> Ended {
 #[tokio::test]
 async fn an_editor_changes_a_note_and_nothing_is_written_where_it_changed_nothing() {
     let bed = Bed::new().await;
-    let _worker = activities(&bed).await;
+    let _worker = Worker::of_activities(&bed).await;
     let adding = editor(&bed, "adding", "printf -- '- %s\\n' \"$1\" >> \"$2\"");
     let adding = format!("{adding} milk");
     for via in WAYS {
@@ -454,7 +423,7 @@ fn kept(ended: &Ended) -> &Path {
 #[tokio::test]
 async fn an_edit_that_cannot_be_written_is_kept_in_a_file() {
     let bed = Bed::new().await;
-    let _worker = activities(&bed).await;
+    let _worker = Worker::of_activities(&bed).await;
     let notekeeper = env!("CARGO_BIN_EXE_notekeeper");
     // Somebody else writes while the editor is open.
     let overtaken = editor(
@@ -505,7 +474,7 @@ async fn is_there(path: &Path) {
 #[tokio::test]
 async fn an_edit_of_which_nobody_knows_whether_it_was_written_says_so_and_is_kept() {
     let bed = Bed::new().await;
-    let _worker = activities(&bed).await;
+    let _worker = Worker::of_activities(&bed).await;
     let database = Proxy::start(Proxy::target(&bed.database_url)).await;
     let database_url = database.url(&bed.database_url);
     let temporal = Proxy::start(bed.temporal_address.clone()).await;
@@ -656,28 +625,12 @@ async fn a_reader_that_has_seen_enough_is_no_error() {
     let bed = Bed::new().await;
     bed.put(ADA, "long.md", &"a line of a note\n".repeat(60_000))
         .await;
-    let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_notekeeper"))
-        .args(["note", "cat", "long", "-n", "customers/ada"])
-        .env("DATABASE_URL", &bed.database_url)
-        .env("NOTEKEEPER_SCHEMA", &bed.schema)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .expect("start it");
-    let mut stdout = child.stdout.take().expect("piped");
-    let mut first = [0; 16];
-    in_time("the first line", stdout.read_exact(&mut first))
-        .await
-        .expect("text");
-    drop(stdout);
-    let output = in_time("its end", child.wait_with_output())
-        .await
-        .expect("it ended");
-    assert_eq!(&first, b"a line of a note");
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_ends_well_unread(
+        &bed,
+        &["note", "cat", "long", "-n", "customers/ada"],
+        "a line of a note",
+    )
+    .await;
     bed.finish().await;
 }
 

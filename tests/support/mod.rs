@@ -1,11 +1,12 @@
 //! What tests against real servers share: a bed of their own on the servers, worker processes, workers
 //! with other code, an application's tools, a model's endpoint, a person at a chat, Python, calls of
-//! single activities, what histories and receipts hold, and a proxy that can cut the way to a server.
+//! single activities, commands, what histories and receipts hold, and a proxy that can cut the way to a server.
 
 mod bed;
 mod calls;
 mod chat;
 mod collector;
+mod commands;
 pub(crate) mod dev;
 mod effects;
 mod endpoint;
@@ -24,6 +25,7 @@ pub(crate) use bed::{
 pub(crate) use calls::{Called, payload, raw_payload};
 pub(crate) use chat::Talk;
 pub(crate) use collector::{Collector, attributes};
+pub(crate) use commands::{WAYS, assert_done, assert_ends_well_unread, assert_failed};
 pub(crate) use endpoint::{Endpoint, KEY};
 pub(crate) use hosted::Hosted;
 pub(crate) use proxy::Proxy;

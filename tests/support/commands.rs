@@ -1,0 +1,69 @@
+//! What tests of commands share that work in a store or through the activities of a worker.
+
+use std::process::Stdio;
+
+use tokio::io::AsyncReadExt as _;
+
+use super::{Bed, Ended, Worker, WorkerOptions, in_time};
+
+/// Both ways to what is kept.
+pub(crate) const WAYS: [&str; 2] = ["store", "temporal"];
+
+impl Worker {
+    /// Starts a worker that serves activities alone.
+    pub(crate) async fn of_activities(bed: &Bed) -> Self {
+        let options = WorkerOptions {
+            queues: Some("memory"),
+            ..WorkerOptions::default()
+        };
+        Self::start(bed, options).await
+    }
+}
+
+/// Checks that a command did what it was asked, and printed this.
+pub(crate) fn assert_done(ended: &Ended, stdout: &str) {
+    assert_eq!(
+        (ended.code, ended.stdout.as_str()),
+        (Some(0), stdout),
+        "{ended:?}"
+    );
+}
+
+/// Checks that a command failed with an exit code, printed nothing, and said all of `parts` on standard
+/// error.
+pub(crate) fn assert_failed(ended: &Ended, code: i32, parts: &[&str]) {
+    assert_eq!(
+        (ended.code, ended.stdout.as_str()),
+        (Some(code), ""),
+        "{ended:?}"
+    );
+    for part in parts {
+        assert!(ended.stderr.contains(part), "`{part}` is not in {ended:?}");
+    }
+}
+
+/// Runs a command whose reader goes away after the first bytes, and checks those, and that it is no error.
+pub(crate) async fn assert_ends_well_unread(bed: &Bed, arguments: &[&str], beginning: &str) {
+    let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_notekeeper"))
+        .args(arguments)
+        .env("DATABASE_URL", &bed.database_url)
+        .env("NOTEKEEPER_SCHEMA", &bed.schema)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("start it");
+    let mut stdout = child.stdout.take().expect("piped");
+    let mut first = vec![0; beginning.len()];
+    in_time("the first line", stdout.read_exact(&mut first))
+        .await
+        .expect("text");
+    drop(stdout);
+    let output = in_time("its end", child.wait_with_output())
+        .await
+        .expect("it ended");
+    assert_eq!(String::from_utf8_lossy(&first), beginning);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
