@@ -1,9 +1,7 @@
 //! Steps: one model request and the tool calls of its response.
 
-use std::collections::BTreeSet;
-
 use notekeeper_contract::{ChatToolCall, OperationRef};
-use notekeeper_domain::{InvalidOperation, OperationId, Scope};
+use notekeeper_domain::{InvalidOperation, OperationId, Scope, distinct_call_ids};
 
 /// Identity of one model request. It lives as long as the recorded response.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,26 +36,12 @@ impl Step {
     /// Takes the tool calls of the response. A call whose id is empty, or was seen in this
     /// response, gets `{id}#{index}`, so that each keeps an operation of its own.
     pub fn calls(&self, calls: &[ChatToolCall]) -> Vec<StepCall> {
-        let given: BTreeSet<&str> = calls.iter().map(|call| call.id.as_str()).collect();
-        let mut used: BTreeSet<String> = BTreeSet::new();
-        calls
-            .iter()
-            .enumerate()
-            .map(|(index, call)| {
-                let mut id = call.id.clone();
-                if id.is_empty() || used.contains(&id) {
-                    id = format!("{}#{index}", call.id);
-                    while used.contains(&id) || given.contains(id.as_str()) {
-                        id.push_str(&format!("#{index}"));
-                    }
-                }
-                used.insert(id.clone());
-                StepCall {
-                    call: ChatToolCall { id, ..call.clone() },
-                    step: self.clone(),
-                }
-            })
-            .collect()
+        let ids = distinct_call_ids(calls.iter().map(|call| call.id.as_str()));
+        let calls = calls.iter().zip(ids).map(|(call, id)| StepCall {
+            call: ChatToolCall { id, ..call.clone() },
+            step: self.clone(),
+        });
+        calls.collect()
     }
 }
 
@@ -77,6 +61,8 @@ impl StepCall {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use serde_json::Value;
 
     use super::*;

@@ -47,7 +47,7 @@ pub use history::{
     summary_request, summary_text, whole_exchanges,
 };
 pub use limits::*;
-pub use message::{Message, ToolCall, UserPart};
+pub use message::{Message, ToolCall, UserPart, distinct_call_ids};
 pub use nearest::{meant, nearest, with_nearest};
 pub use note_name::{InvalidNoteName, NoteName};
 pub use operation::{Fingerprint, InvalidOperation, Operation, OperationId, canonical_json};

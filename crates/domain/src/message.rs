@@ -1,5 +1,7 @@
 //! Messages of a conversation, in the form that transcripts and model requests carry.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -84,6 +86,27 @@ pub struct ToolCall {
     /// Arguments, as the model gave them.
     #[serde(default)]
     pub arguments: Value,
+}
+
+/// Ids for the calls of one answer, so that none is empty and no two share one: a call whose id is empty,
+/// or was seen before, gets `{id}#{index}`.
+///
+/// What is stored, what is sent to a model and what a call's operation is derived from must agree on them.
+pub fn distinct_call_ids<'a>(ids: impl IntoIterator<Item = &'a str> + Clone) -> Vec<String> {
+    let given: BTreeSet<&str> = ids.clone().into_iter().collect();
+    let mut used: BTreeSet<String> = BTreeSet::new();
+    let ids = ids.into_iter().enumerate().map(|(index, given_id)| {
+        let mut id = given_id.to_owned();
+        if id.is_empty() || used.contains(&id) {
+            id = format!("{given_id}#{index}");
+            while used.contains(&id) || given.contains(id.as_str()) {
+                id.push_str(&format!("#{index}"));
+            }
+        }
+        used.insert(id.clone());
+        id
+    });
+    ids.collect()
 }
 
 impl Message {

@@ -1,5 +1,6 @@
 //! Facts as rows of a database hold them.
 
+use futures::{Stream, TryStreamExt as _};
 use notekeeper_domain::{
     Fact, Recall, RecallCandidate, RecallQuery, RecalledFact, TERM_CHARS_MAX, fact_terms,
     folded_fact, prefix_end,
@@ -19,9 +20,7 @@ impl ListedFact {
             age_seconds: u64::try_from(age_seconds).unwrap_or_default(),
         })
     }
-}
 
-impl ListedFact {
     pub(crate) fn candidate(&self) -> RecallCandidate<'_> {
         RecallCandidate {
             key: self.fact.key.as_str(),
@@ -120,14 +119,27 @@ impl Offers {
     }
 
     /// Offers the fact of a row, unless it is an odd one.
-    pub(crate) async fn offer_row(&mut self, recall: &mut Recall<'_>, row: FactRow) {
+    async fn offer_row(&mut self, recall: &mut Recall<'_>, row: FactRow) {
         match ListedFact::of_row(row) {
             Some(listed) => self.offer(recall, listed.candidate()).await,
             None => self.skipped += 1,
         }
     }
 
-    pub(crate) fn finish(self) {
+    fn finish(self) {
         warn_of(self.skipped);
     }
+}
+
+/// Offers what a database finds, as it arrives.
+pub(crate) async fn offer_rows<E>(
+    mut rows: impl Stream<Item = Result<FactRow, E>> + Unpin,
+    recall: &mut Recall<'_>,
+) -> Result<(), E> {
+    let mut offers = Offers::default();
+    while let Some(row) = rows.try_next().await? {
+        offers.offer_row(recall, row).await;
+    }
+    offers.finish();
+    Ok(())
 }

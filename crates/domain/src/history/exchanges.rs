@@ -1,9 +1,9 @@
 //! Calls and their results, as model APIs want to see them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::pairing::OpenCalls;
-use crate::{Message, ToolCall};
+use crate::{Message, ToolCall, distinct_call_ids};
 
 /// What a call is answered with whose result isn't there.
 const NO_RESULT: &str = "there is no result of this call; it may or may not have taken effect";
@@ -75,20 +75,7 @@ fn paired(messages: &[Message]) -> BTreeMap<(usize, usize), (String, bool)> {
 
 /// The calls with ids that none of them shares, and none empty.
 fn with_ids_of_their_own(calls: Vec<ToolCall>) -> Vec<ToolCall> {
-    let given: BTreeSet<String> = calls.iter().map(|call| call.id.clone()).collect();
-    let mut used: BTreeSet<String> = BTreeSet::new();
-    let calls = calls.into_iter().enumerate();
-    calls
-        .map(|(index, call)| {
-            let mut id = call.id;
-            if id.is_empty() || used.contains(&id) {
-                id = format!("{id}#{index}");
-                while used.contains(&id) || given.contains(&id) {
-                    id.push_str(&format!("#{index}"));
-                }
-            }
-            used.insert(id.clone());
-            ToolCall { id, ..call }
-        })
-        .collect()
+    let ids = distinct_call_ids(calls.iter().map(|call| call.id.as_str()));
+    let calls = calls.into_iter().zip(ids);
+    calls.map(|(call, id)| ToolCall { id, ..call }).collect()
 }

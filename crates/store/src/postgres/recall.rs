@@ -3,14 +3,13 @@
 //! All that goes into an answer is of one moment: it comes from one statement, or, where values had
 //! to be let go, from one transaction that sees one moment.
 
-use futures::TryStreamExt as _;
 use notekeeper_domain::{Recall, RecallQuery, RecalledFact, Scope};
 use sqlx::{Connection as _, PgConnection, Postgres, postgres::PgArguments, query::QueryAs};
 
 use super::fault::Fault;
 use crate::{
     counts,
-    kept_facts::{FactRow, Offers, recalled, term_ranges},
+    kept_facts::{FactRow, offer_rows, recalled, term_ranges},
 };
 
 const NEWEST_FACTS: &str = include_str!("sql/newest_facts.sql");
@@ -119,11 +118,5 @@ async fn offer(
     rows: Rows<'_>,
     recall: &mut Recall<'_>,
 ) -> Result<(), Fault> {
-    let mut rows = rows.fetch(connection);
-    let mut offers = Offers::default();
-    while let Some(row) = rows.try_next().await? {
-        offers.offer_row(recall, row).await;
-    }
-    offers.finish();
-    Ok(())
+    Ok(offer_rows(rows.fetch(connection), recall).await?)
 }

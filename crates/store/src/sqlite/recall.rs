@@ -1,14 +1,13 @@
 //! Recall: candidates are found in the database, ranked here. One transaction reads them all, so they
 //! are of one moment.
 
-use futures::TryStreamExt as _;
 use notekeeper_domain::{Recall, RecallQuery, RecalledFact, Scope};
 use sqlx::{Connection as _, Sqlite, SqliteConnection, query::QueryAs, sqlite::SqliteArguments};
 
 use super::{fault::Fault, json_array::json_array, store::SqliteStore};
 use crate::{
     counts,
-    kept_facts::{FactRow, Offers, recalled, term_ranges},
+    kept_facts::{FactRow, offer_rows, recalled, term_ranges},
 };
 
 const NEWEST_FACTS: &str = include_str!("sql/newest_facts.sql");
@@ -88,11 +87,5 @@ async fn offer(
     rows: Rows<'_>,
     recall: &mut Recall<'_>,
 ) -> Result<(), Fault> {
-    let mut rows = rows.fetch(connection);
-    let mut offers = Offers::default();
-    while let Some(row) = rows.try_next().await? {
-        offers.offer_row(recall, row).await;
-    }
-    offers.finish();
-    Ok(())
+    Ok(offer_rows(rows.fetch(connection), recall).await?)
 }

@@ -16,7 +16,7 @@ use notekeeper_contract::Refused;
 
 use crate::output::CodedError;
 
-use super::access::{Access, Kept, Place, Purpose, ScopeArgs};
+use super::access::{Access, Place, Purpose, ScopeArgs};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -80,18 +80,9 @@ async fn using<T>(
     work: impl AsyncFnOnce(&Access) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let maker = "notekeeper fact set";
-    place(at, Purpose::Use { maker })
+    Place::of_transcripts_and_facts(at, Purpose::Use { maker })
         .with_access(config, work)
         .await
-}
-
-fn place(at: &ScopeArgs, purpose: Purpose) -> Place<'_> {
-    Place {
-        args: at,
-        workspace: None,
-        kept: Kept::TranscriptsAndFacts,
-        purpose,
-    }
 }
 
 /// A refusal as an error that names the fact.

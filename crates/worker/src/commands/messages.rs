@@ -17,7 +17,7 @@ use notekeeper_domain::ConversationId;
 
 use crate::output::CodedError;
 
-use super::access::{Access, Kept, Place, Purpose, ScopeArgs};
+use super::access::{Access, Place, Purpose, ScopeArgs};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -77,18 +77,9 @@ async fn using<T>(
     work: impl AsyncFnOnce(&Access) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let maker = "notekeeper messages add";
-    place(at, Purpose::Use { maker })
+    Place::of_transcripts_and_facts(at, Purpose::Use { maker })
         .with_access(config, work)
         .await
-}
-
-fn place(at: &ScopeArgs, purpose: Purpose) -> Place<'_> {
-    Place {
-        args: at,
-        workspace: None,
-        kept: Kept::TranscriptsAndFacts,
-        purpose,
-    }
 }
 
 /// Refuses an id that can't be one before anything is asked.

@@ -58,7 +58,17 @@ pub(crate) enum Purpose {
     Make,
 }
 
-impl Place<'_> {
+impl<'a> Place<'a> {
+    /// The transcripts and facts of a scope.
+    pub(crate) fn of_transcripts_and_facts(args: &'a ScopeArgs, purpose: Purpose) -> Self {
+        Self {
+            args,
+            workspace: None,
+            kept: Kept::TranscriptsAndFacts,
+            purpose,
+        }
+    }
+
     /// Opens the way, does the work, and closes it.
     pub(crate) async fn with_access<T>(
         self,

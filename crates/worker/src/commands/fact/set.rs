@@ -13,14 +13,16 @@ use notekeeper_domain::FACT_VALUE_CHARS_MAX;
 
 use crate::{
     commands::{
-        access::{Changed, OperationArgs, Purpose, Remedy, ScopeArgs, already, told_if_unsure},
+        access::{
+            Changed, OperationArgs, Place, Purpose, Remedy, ScopeArgs, already, told_if_unsure,
+        },
         given_text::{check_no_misspelt_flag, read},
     },
     exit::Exit,
     output::{print, print_json, shown_name},
 };
 
-use super::{place, refused};
+use super::refused;
 
 /// No character has more bytes.
 const VALUE_BYTES_MAX: usize = 4 * FACT_VALUE_CHARS_MAX;
@@ -68,7 +70,7 @@ pub(super) async fn run(config: Option<&Path>, args: SetArgs) -> anyhow::Result<
         value: given(value)?,
         operation: Some(operation.clone()),
     };
-    let kept = place(&at, Purpose::Make)
+    let kept = Place::of_transcripts_and_facts(&at, Purpose::Make)
         .with_access(config, async |memory| memory.remember(input).await)
         .await;
     let answer = match kept.map_err(|error| told_if_unsure(error, Remedy::Repeat(&operation)))? {

@@ -16,14 +16,14 @@ use serde::Serialize;
 
 use crate::{
     commands::access::{
-        Access, Effect, INCOMPLETE, OperationArgs, Purpose, Remedy, ScopeArgs, already, coded,
-        told_if_unsure,
+        Access, Effect, INCOMPLETE, OperationArgs, Place, Purpose, Remedy, ScopeArgs, already,
+        coded, told_if_unsure,
     },
     exit::Exit,
     output::{print, print_json, shown_name},
 };
 
-use super::{check_conversation, given, messages, place};
+use super::{check_conversation, given, messages};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -93,7 +93,7 @@ pub(super) async fn run(config: Option<&Path>, args: AddArgs) -> anyhow::Result<
         messages: Vec::new(),
         operation: None,
     };
-    let answers = place(&at, Purpose::Make)
+    let answers = Place::of_transcripts_and_facts(&at, Purpose::Make)
         .with_access(config, async |memory| {
             add(memory, &template, batches, &operation).await
         })
