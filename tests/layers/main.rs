@@ -50,6 +50,8 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "notekeeper-activities",
             "notekeeper-contract",
             "notekeeper-domain",
+            "notekeeper-models",
+            "notekeeper-recall",
             "notekeeper-store",
             "notekeeper-workflows",
         ],
@@ -83,6 +85,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             // Its tools are what tests of conversations call.
             "notekeeper-example-profile-tool",
             "notekeeper-models",
+            "notekeeper-recall",
             "notekeeper-store",
             "notekeeper-workflows",
         ],

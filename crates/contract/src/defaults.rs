@@ -63,3 +63,7 @@ pub(crate) fn recall_limit() -> usize {
 pub(crate) fn listed() -> usize {
     domain::LISTED_MAX
 }
+
+pub(crate) fn source_limit() -> usize {
+    domain::SOURCE_LIMIT_DEFAULT
+}

@@ -41,6 +41,7 @@ pub use activities::{
         Delivery, LoadSnapshot, LoadSnapshotInput, LoadSnapshotOutput, RenderOptions,
         SnapshotAnswer, SnapshotRequest, SnapshotStats,
     },
+    query_source::{FailedSource, FoundItem, QuerySource, QuerySourceInput, QuerySourceOutput},
     read_memory::{MemoryContent, ReadMemory, ReadMemoryInput},
     recall::{Recall, RecallForm, RecallInput, RecallOutput, RecalledFact},
     remember::{Remember, RememberInput, Remembered},
@@ -48,6 +49,7 @@ pub use activities::{
     summarize_messages::{SummarizeMessages, SummarizeMessagesInput, SummarizeMessagesOutput},
     tool::ToolInput,
     write_memory::{WriteMemory, WriteMemoryInput, WrittenMemory},
+    write_source::{SourceEvent, WriteSource, WriteSourceInput, WriteSourceOutput, WrittenItem},
 };
 pub use argument::{Argument, BadArgument};
 pub use failure::FailureType;

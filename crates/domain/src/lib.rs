@@ -13,6 +13,7 @@ mod fact;
 mod files;
 mod guidance;
 mod history;
+mod item;
 mod limits;
 mod lowering;
 mod message;
@@ -46,6 +47,7 @@ pub use history::{
     SummaryPolicy, SummaryRequest, TokensPolicy, WindowPolicy, check_policies, fit_summary, plan,
     summary_request, summary_text, whole_exchanges,
 };
+pub use item::{InvalidItem, Item, ItemMetadata, Where, check_item_id, taken_id};
 pub use limits::*;
 pub use message::{Message, ToolCall, UserPart, distinct_call_ids};
 pub use nearest::{meant, nearest, with_nearest};

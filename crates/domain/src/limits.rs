@@ -92,3 +92,36 @@ pub const RECALL_LIMIT_MAX: usize = 1_000;
 
 /// Most facts, or conversations, that one list has.
 pub const LISTED_MAX: usize = 1_000;
+
+/// Most items that a query of a source returns.
+pub const SOURCE_LIMIT_MAX: usize = 100;
+
+/// Items that a query of a source returns where the caller doesn't say how many.
+pub const SOURCE_LIMIT_DEFAULT: usize = 5;
+
+/// Longest query of a source, in characters; what comes after them isn't looked for. A query may be
+/// the whole task of a user, and no model of embeddings reads more.
+pub const SOURCE_QUERY_CHARS_MAX: usize = 8_192;
+
+/// Most items that are written at once.
+pub const ITEMS_WRITTEN_MAX: usize = 100;
+
+/// Longest content of an item that is kept, in characters: that of a note.
+pub const ITEM_CHARS_MAX: usize = 65_536;
+
+/// Longest id of an item that is kept, in bytes of UTF-8. An index row holds it beside scope and
+/// collection.
+pub const ITEM_ID_BYTES_MAX: usize = 400;
+
+/// Largest metadata of an item that is kept, in bytes of its JSON.
+pub const ITEM_METADATA_BYTES_MAX: usize = 16 * 1024;
+
+/// Most levels of lists and objects that stand in one another in one value of metadata.
+pub const ITEM_METADATA_LEVELS_MAX: usize = 32;
+
+/// Longest name of a source, in bytes.
+pub const SOURCE_NAME_BYTES_MAX: usize = 100;
+
+/// Keys under which a query says of an item which sources agree on it, and how many copies there were.
+/// They speak of that one answer, so no source keeps them.
+pub const ITEM_ORIGINS: [&str; 2] = ["dedupe_sources", "dedupe_count"];

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    ConversationId, Fact, FactKey, NoteName, OPERATION_ID_CHARS_MAX, Scope, StoredMessage,
+    ConversationId, Fact, FactKey, Item, NoteName, OPERATION_ID_CHARS_MAX, Scope, StoredMessage,
     scope::hex,
 };
 
@@ -146,6 +146,20 @@ impl Fingerprint {
     /// Fingerprint of forgetting a fact.
     pub fn of_forgotten(key: &FactKey) -> Self {
         Self(digest(&json!({"kind": "forget", "key": key.as_str()})))
+    }
+
+    /// Fingerprint of writing these items to a source. Where they say that they come from isn't kept, so
+    /// it makes no difference.
+    pub fn of_written_items(source: &str, items: &[Item]) -> Self {
+        let of_item = |item: &Item| {
+            let mut metadata = String::new();
+            write_canonical_object(&item.metadata.to_object(), &mut metadata);
+            json!({"content": item.content, "id": item.id, "metadata": metadata})
+        };
+        let items: Vec<Value> = items.iter().map(of_item).collect();
+        Self(digest(
+            &json!({"kind": "write_source", "source": source, "items": items}),
+        ))
     }
 
     /// Wraps a fingerprint as a store holds it, or as another kind of mutation computes it.

@@ -5,8 +5,8 @@ use notekeeper_domain::{
 };
 
 use crate::{
-    CONTENT_BYTES_MAX, ListedNote, Listing, Names, NotePart, NoteStore, NotebookBounds, StoreError,
-    scoring::score,
+    CONTENT_BYTES_MAX, ListedNote, Listing, Names, NotePart, NoteStore, NoteText, NoteTexts,
+    NotebookBounds, StoreError, TextBounds, scoring::score,
 };
 
 pub(crate) async fn list<S: NoteStore + ?Sized>(
@@ -30,6 +30,37 @@ pub(crate) async fn list<S: NoteStore + ?Sized>(
         tokio::task::yield_now().await;
     }
     Ok(Listing { notes, more })
+}
+
+pub(crate) async fn texts<S: NoteStore + ?Sized>(
+    store: &S,
+    scope: &Scope,
+    after: Option<&NoteName>,
+    bounds: TextBounds,
+) -> Result<NoteTexts, StoreError> {
+    let names = store.names(scope, usize::MAX).await?.names;
+    let names = names
+        .into_iter()
+        .filter(|name| after.is_none_or(|after| *name > *after));
+    let mut part = NoteTexts::default();
+    let mut bytes = 0;
+    for name in names {
+        if part.notes.len() == bounds.notes_max || bytes > bounds.bytes_max {
+            part.more = true;
+            break;
+        }
+        // Gone since it was listed: then it is not there.
+        if let Some(note) = store.read(scope, &name, bounds.chars_max).await? {
+            bytes += note.content.len();
+            part.notes.push(NoteText {
+                name,
+                content: note.content,
+                version: note.version,
+            });
+        }
+        tokio::task::yield_now().await;
+    }
+    Ok(part)
 }
 
 pub(crate) async fn notebook<S: NoteStore + ?Sized>(

@@ -36,6 +36,7 @@ mod facts;
 mod fallback;
 mod file;
 mod in_memory;
+mod journal;
 mod kept_facts;
 mod kept_messages;
 mod kept_metadata;
@@ -51,6 +52,7 @@ mod snapshots;
 mod sqlite;
 mod transcripts;
 mod values;
+mod vectors;
 mod view;
 
 #[cfg(feature = "conformance")]
@@ -66,6 +68,7 @@ pub use error::{Denial, MutationError, OddNote, OddScope, StoreError};
 pub use facts::{FactForgotten, FactKept, FactStore, Facts, ListedFact};
 pub use file::{FileOptions, FileStore};
 pub use in_memory::InMemoryStore;
+pub use journal::{JournalEntry, JournalStore};
 pub use notes::{NoteStore, TailRead};
 pub use postgres::{MigrationReport, PostgresOptions, PostgresStore};
 pub use receipt::{Receipt, ReceiptStatus};
@@ -79,7 +82,10 @@ pub use transcripts::{
 pub use values::{
     CONTENT_BYTES_MAX, DIGEST_BYTES_MAX, check_content, check_messages, check_operation,
 };
-pub use view::{ListedNote, Listing, Names, NotePart, NotebookBounds};
+pub use vectors::{Chunk, ChunkMark, ChunksKept, FoundChunk, VectorCollection, VectorStore};
+pub use view::{
+    ListedNote, Listing, Names, NotePart, NoteText, NoteTexts, NotebookBounds, TextBounds,
+};
 
 /// All that a worker asks of a store.
 pub trait Store: NoteStore {
@@ -96,6 +102,16 @@ pub trait Store: NoteStore {
 
     /// Where the store keeps facts; `None` where it keeps none.
     fn facts(&self) -> Option<&dyn FactStore> {
+        None
+    }
+
+    /// Where the store keeps vectors; `None` where it keeps none.
+    fn vectors(&self) -> Option<&dyn VectorStore> {
+        None
+    }
+
+    /// Where the store tells which operations changed notes; `None` where it can't.
+    fn journal(&self) -> Option<&dyn JournalStore> {
         None
     }
 }

@@ -8,8 +8,8 @@ use notekeeper_domain::{
 };
 
 use crate::{
-    EditRequest, Expected, Listing, MutationError, Names, NotePart, NotebookBounds, Receipt,
-    StoreError, WriteRequest, fallback, optimistic,
+    EditRequest, Expected, Listing, MutationError, Names, NotePart, NoteTexts, NotebookBounds,
+    Receipt, StoreError, TextBounds, WriteRequest, fallback, optimistic,
 };
 
 /// A store of notes.
@@ -169,6 +169,19 @@ pub trait NoteStore: Send + Sync + Debug {
         limits: &SearchLimits,
     ) -> Result<SearchAnswer, StoreError> {
         fallback::search(self, scope, query, limits).await
+    }
+
+    /// Notes of the scope after the one with the name `after`, ascending by code point of their names,
+    /// with the first `chars_max` characters of each: at most `notes_max`, and no more than about
+    /// `bytes_max` bytes of text, but one at least where there is one. As it stands here it reads them
+    /// one after the other.
+    async fn texts(
+        &self,
+        scope: &Scope,
+        after: Option<&NoteName>,
+        bounds: TextBounds,
+    ) -> Result<NoteTexts, StoreError> {
+        fallback::texts(self, scope, after, bounds).await
     }
 
     /// Whether the store keeps the metadata of writes. One that doesn't is never given any.

@@ -48,6 +48,26 @@ impl Names {
     }
 }
 
+/// Notes with their texts: one part of all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NoteTexts {
+    /// Ascending by name, compared by code point.
+    pub notes: Vec<NoteText>,
+    /// Whether there are more after them.
+    pub more: bool,
+}
+
+/// A note with its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoteText {
+    /// Name of the note.
+    pub name: NoteName,
+    /// The text, cut to the bound of the read.
+    pub content: String,
+    /// Version of the whole note.
+    pub version: Version,
+}
+
 /// Notes without their text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Listing {
@@ -109,4 +129,15 @@ pub struct NotebookBounds {
     pub main_chars_max: usize,
     /// Most names of other notes.
     pub names_max: usize,
+}
+
+/// Bounds of one part of the texts of a scope.
+#[derive(Debug, Clone, Copy)]
+pub struct TextBounds {
+    /// Most notes.
+    pub notes_max: usize,
+    /// Most characters of each.
+    pub chars_max: usize,
+    /// About how many bytes of text in all.
+    pub bytes_max: usize,
 }

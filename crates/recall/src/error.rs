@@ -1,0 +1,127 @@
+//! Errors, grouped by what the caller may do. Their texts end up in histories and logs: they hold no
+//! content, no query, no id and no namespace. Names of sources are settings, and may stand there.
+
+use std::sync::Arc;
+
+use notekeeper_models::ModelError;
+use notekeeper_store::{MutationError, StoreError};
+
+use crate::Written;
+
+/// Why a source gives no answer, or keeps nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// A policy doesn't let the call's scope at the source. Nothing was asked of it.
+    #[error("source `{source_name}` refuses the scope: {reason}")]
+    ScopeRefused {
+        /// Which source.
+        source_name: String,
+        /// Which policy, in words that name no tenant.
+        reason: String,
+    },
+    /// What is behind the source answered with something of another scope. None of it is passed on.
+    #[error(
+        "source `{source_name}` got something of another scope from its backend, and passes nothing on; see \
+         what wrote it there"
+    )]
+    ForeignScope {
+        /// Which source.
+        source_name: String,
+    },
+    /// The source may not be written to.
+    #[error(
+        "source `{source_name}` is read-only and refuses {items} items; write to another, or say \
+         on_write = \"ignore\" where a write may be dropped"
+    )]
+    WriteRefused {
+        /// Which source.
+        source_name: String,
+        /// How many items it was given.
+        items: usize,
+    },
+    /// Of several sources some kept the items, and others failed.
+    #[error("{}", partial(.0))]
+    PartialWrite(Box<Written>),
+    /// What was asked or given makes no sense to the source; the text says what to change.
+    #[error("{0}")]
+    Invalid(String),
+    /// Something is larger than the source takes.
+    #[error("{0}")]
+    TooLarge(String),
+    /// The source can't do this, whatever the arguments.
+    #[error("{0}")]
+    Unsupported(String),
+    /// What is behind the source can't be reached now, or didn't answer in time; the same call may
+    /// succeed later.
+    #[error("{0}")]
+    Unavailable(String),
+    /// A store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A store didn't take a change.
+    #[error(transparent)]
+    Mutation(#[from] MutationError),
+    /// A model of embeddings failed, or one that compacts.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+}
+
+/// A source that failed where others did not.
+#[derive(Debug, Clone)]
+pub struct FailedLeg {
+    /// Its name.
+    pub source: String,
+    /// Why.
+    pub error: Arc<SourceError>,
+}
+
+impl PartialEq for FailedLeg {
+    /// By what is said of it.
+    fn eq(&self, other: &Self) -> bool {
+        self.source == other.source && self.error.to_string() == other.error.to_string()
+    }
+}
+
+impl SourceError {
+    /// Whether the same call may succeed later.
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Unavailable(_)
+            | Self::Store(StoreError::Unavailable(_) | StoreError::TooNew { .. })
+            | Self::Mutation(MutationError::Store(
+                StoreError::Unavailable(_) | StoreError::TooNew { .. },
+            ))
+            | Self::Model(ModelError::Unavailable { .. }) => true,
+            Self::PartialWrite(written) => written
+                .failed
+                .iter()
+                .any(|failed| failed.error.is_passing()),
+            _ => false,
+        }
+    }
+
+    /// Whether it tells of a boundary between tenants. Such an error ends the whole query or write,
+    /// whatever other sources have to say.
+    pub fn is_of_scope(&self) -> bool {
+        matches!(self, Self::ScopeRefused { .. } | Self::ForeignScope { .. })
+    }
+}
+
+/// What each source did.
+fn partial(written: &Written) -> String {
+    let names = |names: &[String]| match names {
+        [] => "none".to_owned(),
+        names => names.join(", "),
+    };
+    let failed: Vec<String> = written
+        .failed
+        .iter()
+        .map(|failed| format!("{}: {}", failed.source, failed.error))
+        .collect();
+    format!(
+        "the write reached some sources and not others; accepted: {}; refused (read-only): {}; failed: {}",
+        names(&written.accepted),
+        names(&written.refused),
+        failed.join("; "),
+    )
+}
