@@ -22,9 +22,11 @@ mod note_name;
 mod operation;
 mod outline;
 mod placement;
+mod query_words;
 mod recall;
 mod refusal;
 mod scope;
+mod scratchpad;
 mod search;
 mod snapshot;
 mod stored_message;
@@ -55,6 +57,7 @@ pub use note_name::{InvalidNoteName, NoteName};
 pub use operation::{Fingerprint, InvalidOperation, Operation, OperationId, canonical_json};
 pub use outline::{MessageOutline, outline, outline_of, text_tokens};
 pub use placement::{Block, is_block_of, place_blocks, remove_blocks};
+pub use query_words::query_words;
 pub use recall::{
     FACT_TERMS_MAX, RECALL_QUERY_CHARS_MAX, RECALL_SUBSTRINGS_MAX, RECALL_TERMS_MAX, Recall,
     RecallCandidate, RecallQuery, RecalledFact, TERM_BYTES_MAX, TERM_CHARS_MAX, fact_terms,
@@ -64,6 +67,7 @@ pub use refusal::Refusal;
 pub use scope::{
     InvalidScope, Scope, SegmentFault, check_store_path, check_store_prefix, short_hash,
 };
+pub use scratchpad::{keyed_text, scratchpad_entry, scratchpad_items};
 pub use search::{Scan, Scoring, SearchAnswer, SearchLimits, SearchMatch, SearchQuery};
 pub use snapshot::{
     MainNote, MainPart, Notebook, RenderSettings, Rendered, SnapshotCounts, render_snapshot,

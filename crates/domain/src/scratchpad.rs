@@ -1,0 +1,180 @@
+//! The scratchpad as a source: values by key that a workflow holds, looked through without a store.
+//! Workflow code and activities share these rules.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::{Item, ItemMetadata, Where, canonical_json, query_words};
+
+/// Digits of the ids that items get which bring none.
+const DERIVED_ID_CHARS: usize = 64;
+
+/// The entries that match a query, ascending by key: at most `limit`, each with its key as id, and none
+/// with a score.
+///
+/// An entry matches where one of the query's [words](query_words) is in its key or in the text of its
+/// value, both in lower case; for a query without words every entry does. What [`scratchpad_entry`] made
+/// of an item is that item again; of another value the item's content is [`keyed_text`], and there is no
+/// metadata.
+///
+/// ```
+/// use std::collections::BTreeMap;
+///
+/// use notekeeper_domain::{Where, scratchpad_items};
+/// use serde_json::json;
+///
+/// let entries = BTreeMap::from([
+///     ("customer".to_owned(), json!("Ada")),
+///     ("order".to_owned(), json!({"number": 7})),
+/// ]);
+/// let items = scratchpad_items("pad", &entries, "Which ORDER?", &Where::default(), 5);
+/// assert_eq!(items.len(), 1);
+/// assert_eq!(items[0].content, r#"order: {"number":7}"#);
+/// assert_eq!(items[0].id.as_deref(), Some("order"));
+/// ```
+pub fn scratchpad_items(
+    source: &str,
+    entries: &BTreeMap<String, Value>,
+    query: &str,
+    condition: &Where,
+    limit: usize,
+) -> Vec<Item> {
+    let words = query_words(query);
+    let matching = entries.iter().filter_map(|(key, value)| {
+        let (text, metadata) = text_and_metadata(value);
+        let (key_lower, text_lower) = (key.to_lowercase(), text.to_lowercase());
+        let has = |word: &String| key_lower.contains(word) || text_lower.contains(word);
+        if !(words.is_empty() || words.iter().any(has)) || !condition.matches(&metadata) {
+            return None;
+        }
+        let item = Item::new(keyed_text(key, &text), source).with_id(key.as_str());
+        Some(item.with_metadata(metadata))
+    });
+    matching.take(limit).collect()
+}
+
+/// The value under which a workflow keeps an item: its content, with its metadata where it has any.
+pub fn scratchpad_entry(item: &Item) -> Value {
+    match item.metadata.is_empty() {
+        true => json!(item.content),
+        false => json!({"content": item.content, "metadata": item.metadata.to_object()}),
+    }
+}
+
+/// A text that was kept under a key, as a model is to read it: after its key, unless that is one which
+/// an item got because it had none.
+///
+/// ```
+/// use notekeeper_domain::keyed_text;
+///
+/// assert_eq!(keyed_text("colour", "blue"), "colour: blue");
+/// assert_eq!(keyed_text(&"0f".repeat(32), "a passage"), "a passage");
+/// ```
+pub fn keyed_text(key: &str, text: &str) -> String {
+    let digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+    match key.len() == DERIVED_ID_CHARS && key.bytes().all(digit) {
+        true => text.to_owned(),
+        false => format!("{key}: {text}"),
+    }
+}
+
+fn text_and_metadata(value: &Value) -> (String, ItemMetadata) {
+    match value {
+        Value::String(text) => (text.clone(), ItemMetadata::default()),
+        Value::Object(object) => match written(object) {
+            Some((content, metadata)) => (content.to_owned(), ItemMetadata::new(metadata.clone())),
+            None => (canonical_json(value), ItemMetadata::default()),
+        },
+        _ => (canonical_json(value), ItemMetadata::default()),
+    }
+}
+
+/// Content and metadata of what [`scratchpad_entry`] made.
+fn written(object: &Map<String, Value>) -> Option<(&str, &Map<String, Value>)> {
+    let content = object.get("content")?.as_str()?;
+    let metadata = object.get("metadata")?.as_object()?;
+    (object.len() == 2).then_some((content, metadata))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(value: Value) -> BTreeMap<String, Value> {
+        serde_json::from_value(value).unwrap()
+    }
+
+    fn found(of: &BTreeMap<String, Value>, query: &str, limit: usize) -> Vec<String> {
+        let items = scratchpad_items("pad", of, query, &Where::default(), limit);
+        items.into_iter().filter_map(|item| item.id).collect()
+    }
+
+    #[test]
+    fn entries_match_by_a_word_in_key_or_text_and_come_in_the_order_of_keys() {
+        let pad = entries(json!({
+            "Zone": "eu-west-1",
+            "budget": 7,
+            "customer": {"name": "Ada", "langs": ["C++", "Go"]},
+            "empty": null,
+        }));
+        for (query, keys) in [
+            ("zone", vec!["Zone"]),
+            ("EU-WEST", vec!["Zone"]),
+            ("where is ada?", vec!["customer"]),
+            ("c++", vec!["customer"]),
+            ("7 zone", vec!["Zone", "budget"]),
+            ("name:", vec!["customer"]),
+            ("a%", vec![]),
+            ("_", vec![]),
+            ("a.a", vec![]),
+            ("", vec!["Zone", "budget", "customer", "empty"]),
+            ("\n ", vec!["Zone", "budget", "customer", "empty"]),
+        ] {
+            assert_eq!(found(&pad, query, 10), keys, "{query:?}");
+        }
+        assert_eq!(found(&pad, "", 2), ["Zone", "budget"]);
+        assert_eq!(found(&pad, "", 0), [""; 0]);
+    }
+
+    #[test]
+    fn no_entry_is_ranked() {
+        let pad = entries(json!({"a": "x", "b": "x x"}));
+        let items = scratchpad_items("pad", &pad, "x", &Where::default(), 5);
+        assert!(items.iter().all(|item| item.score().is_none()));
+        assert!(items.iter().all(|item| item.source == "pad"));
+    }
+
+    #[test]
+    fn an_item_that_was_kept_comes_back_with_its_metadata_and_can_be_filtered_by_it() {
+        let metadata = ItemMetadata::of_value(json!({"tier": "public"})).unwrap();
+        let item = Item::new("Refunds take 5 days.", "x").with_metadata(metadata.clone());
+        let id = "0f".repeat(32);
+        let pad = BTreeMap::from([
+            (id.clone(), scratchpad_entry(&item)),
+            (
+                "plain".to_owned(),
+                scratchpad_entry(&Item::new("plain", "x")),
+            ),
+        ]);
+        let wanted = Where::of_value(json!({"tier": "public"})).unwrap();
+        let items = scratchpad_items("pad", &pad, "", &wanted, 5);
+        let kept = Item::new("Refunds take 5 days.", "pad").with_id(id);
+        assert_eq!(items, [kept.with_metadata(metadata)]);
+        assert_eq!(pad["plain"], json!("plain"));
+    }
+
+    #[test]
+    fn an_object_of_the_workflows_own_is_no_item() {
+        for value in [
+            json!({"content": "x"}),
+            json!({"content": "x", "metadata": {}, "more": 1}),
+            json!({"content": 1, "metadata": {}}),
+        ] {
+            let pad = BTreeMap::from([("k".to_owned(), value.clone())]);
+            let items = scratchpad_items("pad", &pad, "", &Where::default(), 5);
+            assert_eq!(items[0].content, format!("k: {}", canonical_json(&value)));
+            assert!(items[0].metadata.is_empty());
+        }
+    }
+}
