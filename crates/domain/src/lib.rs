@@ -11,6 +11,7 @@ mod edit;
 mod escape;
 mod fact;
 mod files;
+mod full_text;
 mod guidance;
 mod history;
 mod item;
@@ -43,6 +44,7 @@ pub use edit::{AppliedEdit, Edit, WriteStatus};
 pub use escape::escape_stored_text;
 pub use fact::{Fact, FactKey, InvalidFact};
 pub use files::VisibleFiles;
+pub use full_text::text_terms;
 pub use guidance::{DEFAULT_GUIDANCE, rendered_guidance};
 pub use history::{
     HistoryPlan, HistoryPolicy, HistoryView, InvalidHistory, SummaryMark, SummaryOrder,

@@ -24,11 +24,12 @@ mod tests;
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use self::{
-    fold::folded,
-    matching::{Matched, Matcher, composed},
+    matching::{Matched, Matcher},
     ranking::{Grade, Weights},
     terms::fact_occurrences,
 };
+
+pub(crate) use self::{fold::folded, matching::composed, terms::occurrences};
 
 pub use self::{
     query::{

@@ -9,6 +9,9 @@ use crate::ModelError;
 /// Most texts of one request.
 pub const EMBEDDED_TEXTS_MAX: usize = 256;
 
+/// Most numbers of an embedding.
+pub const EMBEDDING_NUMBERS_MAX: usize = 4_096;
+
 /// A model that gives texts embeddings: lists of numbers, near where the texts mean the like.
 #[async_trait]
 pub trait EmbeddingModel: Send + Sync + Debug {

@@ -1,12 +1,15 @@
-//! A chat model behind an endpoint that speaks OpenAI's protocol.
+//! A chat model, and a model of embeddings, behind endpoints that speak OpenAI's protocol.
 
 mod answer;
 mod client;
+mod embedder;
 mod endpoint;
 mod failure;
 mod options;
 mod request;
 mod transport;
+
+use std::time::Duration;
 
 use async_openai::{Client, error::OpenAIError};
 use async_trait::async_trait;
@@ -14,11 +17,12 @@ use serde_json::Value;
 
 use crate::{ChatModel, ChatRequest, ChatResponse, ModelError};
 
-use self::{endpoint::Endpoint, transport::Transport};
 pub use self::{
+    embedder::OpenAiEmbedder,
     endpoint::goes_in_clear,
-    options::{ApiKey, OPENAI_BASE_URL, OpenAiError, OpenAiOptions},
+    options::{ApiKey, OPENAI_BASE_URL, OpenAiEmbedderOptions, OpenAiError, OpenAiOptions},
 };
+use self::{endpoint::Endpoint, failure::Asked, transport::Transport};
 
 /// A chat model that is asked by `POST {base_url}/chat/completions`, without streaming.
 ///
@@ -49,11 +53,9 @@ impl OpenAiModel {
     /// [`OpenAiError`] names the option that can't be used, or says that this machine has no root
     /// certificates, which an `https` endpoint needs.
     pub fn new(options: OpenAiOptions) -> Result<Self, OpenAiError> {
-        let endpoint = Endpoint::new(&options)?;
+        let endpoint = Endpoint::new(&options.base_url, options.api_key.as_ref())?;
         options.check()?;
-        let http = client::http_client(&endpoint, options.timeout)?;
-        let transport = Transport::new(http.clone(), options.timeout);
-        let client = Client::build(http, endpoint).with_http_service(transport);
+        let client = prepared(endpoint, options.timeout, Asked::Completion)?;
         Ok(Self { options, client })
     }
 }
@@ -69,6 +71,18 @@ impl ChatModel for OpenAiModel {
     async fn respond(&self, request: &ChatRequest) -> Result<ChatResponse, ModelError> {
         let body = request::body(&self.options, request);
         let answered: Result<Value, OpenAIError> = self.client.chat().create_byot(body).await;
-        answer::response(answered.map_err(failure::of_client)?)
+        let answered = answered.map_err(|error| failure::of_client(error, Asked::Completion));
+        answer::response(answered?)
     }
+}
+
+/// A client for an endpoint, which goes through our transport.
+fn prepared(
+    endpoint: Endpoint,
+    timeout: Duration,
+    asked: Asked,
+) -> Result<Client<Endpoint>, OpenAiError> {
+    let http = client::http_client(&endpoint, timeout)?;
+    let transport = Transport::new(http.clone(), timeout, asked);
+    Ok(Client::build(http, endpoint).with_http_service(transport))
 }

@@ -17,7 +17,7 @@ const OVERLAY: u8 = 1;
 
 /// `text` as it is searched: decomposed, case folded, without optional marks and invisible
 /// characters, each run of white space and controls one space, none at the ends.
-pub(super) fn folded(text: &str) -> String {
+pub(crate) fn folded(text: &str) -> String {
     let mut folding = Folding {
         out: String::with_capacity(text.len()),
         base: ' ',

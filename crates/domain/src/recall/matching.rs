@@ -121,7 +121,7 @@ impl Matched {
 }
 
 /// A folded text in the form in which terms are made of it: a syllable of Korean is one character.
-pub(super) fn composed(folded: &str) -> String {
+pub(crate) fn composed(folded: &str) -> String {
     match folded.is_ascii() {
         true => folded.to_owned(),
         false => folded.nfc().collect(),

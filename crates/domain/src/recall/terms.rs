@@ -23,14 +23,14 @@ pub const TERM_BYTES_MAX: usize = 150;
 
 /// A term where it stands in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Occurrence<'t> {
-    pub(super) term: &'t str,
-    pub(super) kind: Kind,
+pub(crate) struct Occurrence<'t> {
+    pub(crate) term: &'t str,
+    pub(crate) kind: Kind,
 }
 
 /// What a term is in its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Words, or a word with symbols: `tea`, `src/auth.rs`, `c++`.
     Whole,
     /// A word that isn't meant by itself, such as the `c` of `c++` and the `t` of `don't`.
@@ -77,7 +77,7 @@ fn cut<'t>(occurrences: &mut Vec<Occurrence<'t>>, distinct: &mut BTreeSet<&'t st
 }
 
 /// All terms of a folded and composed text, in the order in which they stand there.
-pub(super) fn occurrences(text: &str) -> Vec<Occurrence<'_>> {
+pub(crate) fn occurrences(text: &str) -> Vec<Occurrence<'_>> {
     let mut found = Found(Vec::new());
     for piece in text.split(' ').filter(|piece| !piece.is_empty()) {
         found.take_piece(piece);

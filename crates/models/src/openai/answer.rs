@@ -5,7 +5,7 @@ use notekeeper_domain::ToolCall;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::failure;
+use super::failure::{self, Asked};
 use crate::{ChatResponse, ModelError};
 
 #[derive(Deserialize)]
@@ -52,12 +52,13 @@ struct Function {
 
 /// What the model says with it.
 pub(super) fn response(answer: Value) -> Result<ChatResponse, ModelError> {
-    if let Some(error) = error_within(&answer) {
+    if let Some(error) = error_within(&answer, Asked::Completion) {
         return Err(error);
     }
-    let answer: Answer = serde_json::from_value(answer).map_err(|_| failure::no_completion())?;
+    let answer: Answer =
+        serde_json::from_value(answer).map_err(|_| Asked::Completion.unreadable())?;
     let choice = answer.choices.unwrap_or_default().into_iter().next();
-    let choice = choice.ok_or_else(failure::no_completion)?;
+    let choice = choice.ok_or_else(|| Asked::Completion.unreadable())?;
     let cut = match choice.finish_reason.as_ref().and_then(Value::as_str) {
         Some("length") => Some(
             "the answer was cut at its longest length; ask for less at once, or set a larger \
@@ -69,7 +70,9 @@ pub(super) fn response(answer: Value) -> Result<ChatResponse, ModelError> {
     if let Some(why) = cut {
         return Err(ModelError::Refused(why.to_owned()));
     }
-    let message = choice.message.ok_or_else(failure::no_completion)?;
+    let message = choice
+        .message
+        .ok_or_else(|| Asked::Completion.unreadable())?;
     let text = match message.content {
         Some(Content::Text(text)) => text,
         Some(Content::Parts(parts)) => parts.into_iter().filter_map(|part| part.text).collect(),
@@ -87,7 +90,7 @@ pub(super) fn response(answer: Value) -> Result<ChatResponse, ModelError> {
 }
 
 /// Some endpoints answer 200 and put what failed into the answer, with a status of its own.
-fn error_within(answer: &Value) -> Option<ModelError> {
+pub(super) fn error_within(answer: &Value, asked: Asked) -> Option<ModelError> {
     let error = answer.get("error").filter(|error| error.is_object())?;
     let code = match error.get("code") {
         Some(Value::String(code)) => code.parse().ok(),
@@ -95,7 +98,7 @@ fn error_within(answer: &Value) -> Option<ModelError> {
         None => None,
     };
     let status = code.filter(|code| (400..600).contains(code)).unwrap_or(200);
-    Some(failure::of_status(status, Some(answer), None))
+    Some(failure::of_status(status, Some(answer), None, asked))
 }
 
 impl From<Call> for ToolCall {

@@ -7,7 +7,7 @@ use reqwest::{
 };
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::options::{OpenAiError, OpenAiOptions};
+use super::options::{ApiKey, OpenAiError};
 
 /// An endpoint. async-openai's own settings would read the environment, which only the worker
 /// does, and would send an empty token where there is no key.
@@ -21,9 +21,9 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
-    pub(super) fn new(options: &OpenAiOptions) -> Result<Self, OpenAiError> {
-        let url = parse(&options.base_url)?;
-        let key = match &options.api_key {
+    pub(super) fn new(base_url: &str, api_key: Option<&ApiKey>) -> Result<Self, OpenAiError> {
+        let url = parse(base_url)?;
+        let key = match api_key {
             Some(key) => key.0.clone(),
             None => SecretString::default(),
         };
@@ -93,14 +93,14 @@ fn parse(base_url: &str) -> Result<Url, OpenAiError> {
     if url.query().is_some() || url.fragment().is_some() {
         return refuse("holds `?` or `#`; give what stands before");
     }
-    if url
-        .path()
-        .trim_end_matches('/')
-        .ends_with("/chat/completions")
-    {
+    let path = url.path().trim_end_matches('/');
+    if path.ends_with("/chat/completions") {
         return refuse(
             "ends with `/chat/completions`, which is added to it; give what stands before",
         );
+    }
+    if path.ends_with("/embeddings") {
+        return refuse("ends with `/embeddings`, which is added to it; give what stands before");
     }
     Ok(url)
 }
@@ -124,10 +124,7 @@ mod tests {
     use super::*;
 
     fn endpoint(base_url: &str) -> Result<Endpoint, OpenAiError> {
-        Endpoint::new(&OpenAiOptions {
-            base_url: base_url.to_owned(),
-            ..OpenAiOptions::new("m")
-        })
+        Endpoint::new(base_url, None)
     }
 
     #[test]
@@ -152,6 +149,7 @@ mod tests {
             "https://h/v1?key=hunter2",
             "https://h/v1#hunter2",
             "https://hunter2/v1/chat/completions/",
+            "https://hunter2/v1/embeddings",
         ];
         let said: Vec<String> = base_urls
             .iter()

@@ -12,6 +12,63 @@ use serde_json::Value;
 
 use crate::ModelError;
 
+/// What an endpoint is asked for: failures say it in their words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// A chat completion.
+    Completion,
+    /// Embeddings.
+    Embeddings,
+}
+
+impl Asked {
+    /// Largest answer that is read, in bytes. A result of an activity may have one MiB; what is said
+    /// around a completion, and how it is escaped, is given as much again several times. 256
+    /// embeddings of 4,096 numbers have a million of those, each of up to some 24 characters.
+    pub(super) fn answer_bytes_max(self) -> usize {
+        match self {
+            Self::Completion => 8 * 1024 * 1024,
+            Self::Embeddings => 32 * 1024 * 1024,
+        }
+    }
+
+    /// An answer with a good status that isn't what was asked for.
+    pub(super) fn unreadable(self) -> ModelError {
+        refused(match self {
+            Self::Completion => "the endpoint's answer is no chat completion; check the base URL",
+            Self::Embeddings => "the endpoint's answer holds no embeddings; check the base URL",
+        })
+    }
+
+    /// An answer that isn't read to its end.
+    pub(super) fn too_large(self) -> ModelError {
+        let bytes_max = self.answer_bytes_max();
+        ModelError::Refused(match self {
+            Self::Completion => format!(
+                "the answer has more than {bytes_max} bytes; ask for less at once, or set \
+                 `max_completion_tokens`"
+            ),
+            Self::Embeddings => {
+                format!("the answer has more than {bytes_max} bytes; check the base URL")
+            }
+        })
+    }
+
+    fn too_long(self) -> &'static str {
+        match self {
+            Self::Completion => "the conversation is too long for the model; begin a new one",
+            Self::Embeddings => "a text is too long for the model; give shorter ones",
+        }
+    }
+
+    fn too_large_for_endpoint(self) -> &'static str {
+        match self {
+            Self::Completion => "the conversation is too long for it",
+            Self::Embeddings => "the texts are too long for it",
+        }
+    }
+}
+
 /// Longest wait that is passed on. An endpoint may ask for hours; a person waits for the answer.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
 
@@ -37,13 +94,13 @@ const KNOWN_CODES: [&str; 13] = [
 const QUOTA_CODES: [&str; 2] = ["insufficient_quota", "billing_hard_limit_reached"];
 
 /// What async-openai ends with. Our transport's failures come back through it.
-pub(super) fn of_client(error: OpenAIError) -> ModelError {
+pub(super) fn of_client(error: OpenAIError, asked: Asked) -> ModelError {
     match error {
         OpenAIError::Boxed(error) => match error.downcast::<ModelError>() {
             Ok(error) => *error,
             Err(_) => refused("the request can't be sent"),
         },
-        OpenAIError::JSONDeserialize(..) => no_completion(),
+        OpenAIError::JSONDeserialize(..) => asked.unreadable(),
         _ => refused("the request can't be sent"),
     }
 }
@@ -97,6 +154,7 @@ pub(super) fn of_status(
     status: u16,
     body: Option<&Value>,
     retry_after: Option<Duration>,
+    asked: Asked,
 ) -> ModelError {
     let code = body.and_then(known_code);
     let is_quota = code.is_some_and(|code| QUOTA_CODES.contains(&code));
@@ -116,26 +174,11 @@ pub(super) fn of_status(
         300..=399 => "give the address that it redirects to as the base URL",
         401 | 403 => "check the API key",
         404 | 405 => "check the base URL and the name of the model",
-        413 => "the conversation is too long for it",
-        _ if code == Some("context_length_exceeded") => {
-            "the conversation is too long for the model; begin a new one"
-        }
+        413 => asked.too_large_for_endpoint(),
+        _ if code == Some("context_length_exceeded") => asked.too_long(),
         _ => "it doesn't take this request; its own log may say why",
     };
     ModelError::Refused(format!("{told}; {remedy}"))
-}
-
-/// An answer with a good status that isn't a chat completion.
-pub(super) fn no_completion() -> ModelError {
-    refused("the endpoint's answer is no chat completion; check the base URL")
-}
-
-/// An answer that isn't read to its end.
-pub(super) fn too_large(bytes_max: usize) -> ModelError {
-    ModelError::Refused(format!(
-        "the answer has more than {bytes_max} bytes; ask for less at once, or set \
-         `max_completion_tokens`"
-    ))
 }
 
 /// How long the endpoint asks to wait: seconds or a date, bounded. Milliseconds go first, where an

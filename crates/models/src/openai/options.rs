@@ -4,12 +4,21 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
+use crate::EMBEDDING_NUMBERS_MAX;
+
 /// Base URL of OpenAI's own endpoint.
 pub const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
 
 /// Longest time of a request where none is given. Workflows allow two minutes by default, and what
 /// the model's side knows to be late is told better here.
 const TIMEOUT_DEFAULT: Duration = Duration::from_secs(110);
+
+/// Longest time of a request for embeddings where none is given: below what an activity that queries a
+/// source is given, so that the endpoint's side is told apart from a worker that died.
+const EMBEDDING_TIMEOUT_DEFAULT: Duration = Duration::from_secs(8);
+
+/// Longest name of a model of embeddings, in bytes: an id has 200, and dimensions may follow.
+const EMBEDDING_MODEL_BYTES_MAX: usize = 150;
 
 /// A secret that is sent as a bearer token. It is never shown.
 #[derive(Clone)]
@@ -91,6 +100,66 @@ impl OpenAiOptions {
     }
 }
 
+/// How to reach a model of embeddings.
+#[derive(Clone)]
+pub struct OpenAiEmbedderOptions {
+    /// Where the endpoint is, `http://…` or `https://…`, without `/embeddings`.
+    pub base_url: String,
+    /// Name of the model, as the endpoint knows it: at most 150 bytes.
+    pub model: String,
+    /// Sent as a bearer token; an endpoint on this machine may need none.
+    pub api_key: Option<ApiKey>,
+    /// Longest time of one request, from the connection to the last byte of the answer.
+    pub timeout: Duration,
+    /// How many numbers an embedding is to have, 1 to 4,096, for models that can be asked for fewer
+    /// than they have; the model's own number where it is missing.
+    pub dimensions: Option<u32>,
+}
+
+impl std::fmt::Debug for OpenAiEmbedderOptions {
+    /// Without the base URL, which may hold a password until it is checked.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OpenAiEmbedderOptions")
+            .field("model", &self.model)
+            .field("api_key", &self.api_key)
+            .field("timeout", &self.timeout)
+            .field("dimensions", &self.dimensions)
+            .finish_non_exhaustive()
+    }
+}
+
+impl OpenAiEmbedderOptions {
+    /// This model of OpenAI's own endpoint, without a key.
+    pub fn new(model: impl Into<String>) -> Self {
+        Self {
+            base_url: OPENAI_BASE_URL.to_owned(),
+            model: model.into(),
+            api_key: None,
+            timeout: EMBEDDING_TIMEOUT_DEFAULT,
+            dimensions: None,
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), OpenAiError> {
+        if self.model.trim().is_empty() {
+            return Err(OpenAiError::Model);
+        }
+        let is_long = self.model.len() > EMBEDDING_MODEL_BYTES_MAX;
+        if is_long || self.model.contains(char::is_control) {
+            return Err(OpenAiError::ModelName);
+        }
+        if self.timeout.is_zero() {
+            return Err(OpenAiError::Timeout);
+        }
+        match self.dimensions {
+            Some(dimensions) if !(1..=EMBEDDING_NUMBERS_MAX).contains(&(dimensions as usize)) => {
+                Err(OpenAiError::Dimensions(dimensions))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Why a model can't be prepared. No text quotes the URL or the key.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum OpenAiError {
@@ -105,6 +174,12 @@ pub enum OpenAiError {
         "the API key has characters that a header can't carry; check for line breaks and quotes"
     )]
     ApiKey,
+    /// The name of a model of embeddings stands in the id of its embeddings.
+    #[error("`model` has more than {EMBEDDING_MODEL_BYTES_MAX} bytes or control characters")]
+    ModelName,
+    /// No embedding could have so many numbers.
+    #[error("`dimensions` is `{0}`; give 1 to {EMBEDDING_NUMBERS_MAX}, or leave it out")]
+    Dimensions(u32),
     /// The time-out is zero.
     #[error("`timeout_seconds` must be at least 1")]
     Timeout,

@@ -13,12 +13,8 @@ use reqwest::{Client, Response, StatusCode};
 use serde_json::Value;
 use tower_service::Service;
 
-use super::failure;
+use super::failure::{self, Asked};
 use crate::ModelError;
-
-/// Largest answer that is read, in bytes. A result of an activity may have one MiB; what is said
-/// around it, and how it is escaped, is given as much again several times.
-const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// Largest part of an error's text that is read, in bytes: its code stands near the beginning.
 const ERROR_BYTES_MAX: usize = 64 * 1024;
@@ -27,32 +23,38 @@ const ERROR_BYTES_MAX: usize = 64 * 1024;
 pub(super) struct Transport {
     client: Client,
     timeout: Duration,
+    asked: Asked,
 }
 
 impl Transport {
     /// `timeout` is the client's own, for messages.
-    pub(super) fn new(client: Client, timeout: Duration) -> Self {
-        Self { client, timeout }
+    pub(super) fn new(client: Client, timeout: Duration, asked: Asked) -> Self {
+        Self {
+            client,
+            timeout,
+            asked,
+        }
     }
 
     async fn exchange(self, request: HttpRequestFactory) -> Result<Response, ModelError> {
-        let request = request.build().await.map_err(failure::of_client)?;
+        let request = request.build().await;
+        let request = request.map_err(|error| failure::of_client(error, self.asked))?;
         let answered = self.client.execute(request).await;
         let mut response = answered.map_err(|error| failure::of_http(&error, self.timeout))?;
         let status = response.status();
         if !status.is_success() {
-            return Err(Self::failed(response).await);
+            return Err(self.failed(response).await);
         }
-        let body = read(&mut response, ANSWER_BYTES_MAX)
+        let body = read(&mut response, self.asked.answer_bytes_max())
             .await
             .map_err(|error| failure::of_http(&error, self.timeout))?
-            .ok_or_else(|| failure::too_large(ANSWER_BYTES_MAX))?;
+            .ok_or_else(|| self.asked.too_large())?;
         // async-openai would log an answer that it can't read.
-        serde_json::from_slice::<Value>(&body).map_err(|_| failure::no_completion())?;
+        serde_json::from_slice::<Value>(&body).map_err(|_| self.asked.unreadable())?;
         Ok(http::Response::new(body).into())
     }
 
-    async fn failed(mut response: Response) -> ModelError {
+    async fn failed(&self, mut response: Response) -> ModelError {
         let status = response.status();
         let retry_after = failure::retry_after(response.headers());
         // Without a readable text the status alone has to do.
@@ -61,7 +63,7 @@ impl Transport {
             _ => read(&mut response, ERROR_BYTES_MAX).await.ok().flatten(),
         };
         let error = body.and_then(|body| serde_json::from_slice::<Value>(&body).ok());
-        failure::of_status(status.as_u16(), error.as_ref(), retry_after)
+        failure::of_status(status.as_u16(), error.as_ref(), retry_after, self.asked)
     }
 }
 
