@@ -5,11 +5,16 @@
 //! are sources too, and nest as one likes. Every call carries the scope that it is for. Nothing here
 //! knows that Temporal exists.
 
+mod backends;
 mod error;
 mod events;
 mod source;
 mod tool;
 
+pub use backends::{
+    EmbeddedVectors, FactsSource, FileSource, JournalSource, ScratchpadSource, TermVectors,
+    TextChunk, ToolSource, TranscriptSource, VectorIndex, VectorSource,
+};
 pub use error::{FailedLeg, SourceError};
 pub use events::{SourceEvent, SourceEvents};
 pub use source::{

@@ -1,0 +1,23 @@
+//! Sources with something behind them: what compositions and decorators are made over.
+
+mod embedded;
+mod facts;
+mod file;
+mod journal;
+mod kept_items;
+mod scratchpad;
+mod term_vectors;
+mod tool;
+mod tool_result;
+mod transcript;
+mod vector;
+
+pub use embedded::EmbeddedVectors;
+pub use facts::FactsSource;
+pub use file::FileSource;
+pub use journal::JournalSource;
+pub use scratchpad::ScratchpadSource;
+pub use term_vectors::TermVectors;
+pub use tool::ToolSource;
+pub use transcript::TranscriptSource;
+pub use vector::{TextChunk, VectorIndex, VectorSource};

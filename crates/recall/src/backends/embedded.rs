@@ -1,0 +1,145 @@
+//! Vectors that a model of embeddings makes and a store keeps.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use notekeeper_domain::{Operation, Where};
+use notekeeper_models::{EMBEDDED_TEXTS_MAX, EmbeddingModel, ModelError};
+use notekeeper_store::{Chunk, FoundChunk, Store, VectorCollection, VectorStore};
+
+use super::{TextChunk, VectorIndex, kept_items::lacks};
+use crate::{OpenStores, SourceCall, SourceError};
+
+/// Most numbers of an embedding, as stores take them.
+const EMBEDDING_NUMBERS_MAX: usize = 4_096;
+
+/// An index in a store's [`VectorStore`]. Which model makes the embeddings is a part of the collection:
+/// with another model a collection starts out empty.
+#[derive(Debug)]
+pub struct EmbeddedVectors {
+    stores: Arc<dyn OpenStores>,
+    store: String,
+    collection: VectorCollection,
+    embedder: Arc<dyn EmbeddingModel>,
+}
+
+impl EmbeddedVectors {
+    /// The collection of this name in the store of that one.
+    pub fn new(
+        stores: Arc<dyn OpenStores>,
+        store: impl Into<String>,
+        collection: impl Into<String>,
+        embedder: Arc<dyn EmbeddingModel>,
+    ) -> Self {
+        Self {
+            stores,
+            store: store.into(),
+            collection: VectorCollection {
+                name: collection.into(),
+                model: embedder.id().to_owned(),
+            },
+            embedder,
+        }
+    }
+
+    /// The embeddings of the texts, so many at a time as the model takes.
+    async fn embeddings(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ModelError> {
+        let mut all: Vec<Vec<f32>> = Vec::with_capacity(texts.len());
+        for batch in texts.chunks(EMBEDDED_TEXTS_MAX) {
+            let made = self.embedder.embed(batch).await?;
+            if made.len() != batch.len() {
+                return Err(unusable(&format!(
+                    "it answered {} embeddings for {} texts",
+                    made.len(),
+                    batch.len()
+                )));
+            }
+            all.extend(made);
+        }
+        check(&all)?;
+        Ok(all)
+    }
+}
+
+/// Checks that embeddings can be kept and compared.
+fn check(embeddings: &[Vec<f32>]) -> Result<(), ModelError> {
+    let Some(first) = embeddings.first().map(Vec::len) else {
+        return Ok(());
+    };
+    for embedding in embeddings {
+        let numbers = embedding.len();
+        if !(1..=EMBEDDING_NUMBERS_MAX).contains(&numbers) {
+            return Err(unusable(&format!(
+                "it answered an embedding of {numbers} numbers, 1 to {EMBEDDING_NUMBERS_MAX} can be kept"
+            )));
+        }
+        if numbers != first {
+            return Err(unusable(&format!(
+                "it answered embeddings of {first} and of {numbers} numbers, which can't be compared"
+            )));
+        }
+        if !embedding.iter().all(|number| number.is_finite()) {
+            return Err(unusable(
+                "it answered an embedding with a number that is infinite or none",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn unusable(what: &str) -> ModelError {
+    ModelError::Refused(format!("{what}; see what is behind the embedder"))
+}
+
+fn vectors(store: &dyn Store) -> Result<&dyn VectorStore, SourceError> {
+    store.vectors().ok_or_else(|| {
+        lacks(
+            store,
+            "keeps no vectors",
+            "name another store, or say index = \"in_memory\"",
+        )
+    })
+}
+
+#[async_trait]
+impl VectorIndex for EmbeddedVectors {
+    async fn search(
+        &self,
+        text: &str,
+        condition: &Where,
+        limit: usize,
+        call: &SourceCall<'_>,
+    ) -> Result<Vec<FoundChunk>, SourceError> {
+        let store = self.stores.open(&self.store, call).await?;
+        let kept = vectors(&*store)?;
+        let embeddings = self.embeddings(&[text.to_owned()]).await?;
+        let embedding = embeddings.first().map(Vec::as_slice).unwrap_or_default();
+        let found = kept.nearest_chunks(call.scope, &self.collection, embedding, condition, limit);
+        Ok(found.await?)
+    }
+
+    async fn keep(
+        &self,
+        chunks: Vec<TextChunk>,
+        operation: &Operation,
+        call: &SourceCall<'_>,
+    ) -> Result<(), SourceError> {
+        let store = self.stores.open(&self.store, call).await?;
+        let kept = vectors(&*store)?;
+        let texts: Vec<String> = chunks.iter().map(|chunk| chunk.content.clone()).collect();
+        let embeddings = self.embeddings(&texts).await?;
+        let chunks = chunks.into_iter().zip(embeddings);
+        let chunks: Vec<Chunk> = chunks
+            .map(|(chunk, embedding)| Chunk {
+                id: chunk.id,
+                content: chunk.content,
+                metadata: chunk.metadata,
+                embedding,
+                mark: None,
+            })
+            .collect();
+        kept.keep_chunks(call.scope, &self.collection, &chunks, Some(operation))
+            .await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,83 @@
+//! Items that are to be kept, as every source that keeps some takes them; and what all say that work on
+//! stores.
+
+use notekeeper_domain::{
+    Fingerprint, ITEMS_WRITTEN_MAX, InvalidItem, Item, Operation, OperationId, taken_id,
+};
+use notekeeper_store::Store;
+use serde_json::Value;
+
+use crate::{SourceError, WriteOperation};
+
+/// The items with the ids under which they are kept, without what queries stamped on them. All are
+/// looked at before anything is kept, so that of a write with one that can't be kept nothing is.
+pub(crate) fn kept_items(
+    items: &[Item],
+    operation: &WriteOperation,
+) -> Result<Vec<Item>, SourceError> {
+    if items.len() > ITEMS_WRITTEN_MAX {
+        return Err(SourceError::TooLarge(format!(
+            "there are {} items, {ITEMS_WRITTEN_MAX} can be written at once; write them in several steps",
+            items.len()
+        )));
+    }
+    let kept = items.iter().enumerate().map(|(index, item)| {
+        // A text is taken as the id, and anything else would be lost without a word.
+        if let Some(id) = item.metadata.get("id")
+            && !id.is_string()
+        {
+            return Err(of_item(
+                index,
+                "has an `id` in its metadata that is no text; write it as one",
+            ));
+        }
+        let mut kept = taken_id(item.clone());
+        kept.check().map_err(|error| invalid_item(index, &error))?;
+        kept.id
+            .get_or_insert_with(|| operation.item_id(index))
+            .shrink_to_fit();
+        Ok(kept)
+    });
+    kept.collect()
+}
+
+/// One of the changes of a write. Each has the arguments of the whole write, so that no other write passes
+/// for a repetition because it begins alike.
+pub(crate) fn part(id: OperationId, source: &str, items: &[Item]) -> Operation {
+    Operation {
+        id,
+        fingerprint: Fingerprint::of_written_items(source, items),
+    }
+}
+
+/// Says which item can't be kept, and why.
+pub(crate) fn invalid_item(index: usize, error: &InvalidItem) -> SourceError {
+    let told = format!("`items[{index}]` {error}");
+    match error {
+        InvalidItem::TooLong { .. } | InvalidItem::MetadataTooLarge { .. } => {
+            SourceError::TooLarge(told)
+        }
+        _ => SourceError::Invalid(told),
+    }
+}
+
+/// Says which item makes no sense to a source, and why.
+pub(crate) fn of_item(index: usize, what: &str) -> SourceError {
+    SourceError::Invalid(format!("`items[{index}]` {what}"))
+}
+
+/// Says that a store keeps nothing of the kind that a source works on.
+pub(crate) fn lacks(store: &dyn Store, what: &str, remedy: &str) -> SourceError {
+    SourceError::Unsupported(format!(
+        "the store, of kind `{}`, {what}; {remedy}",
+        store.kind()
+    ))
+}
+
+/// A list of JSON entries as metadata.
+pub(crate) fn metadata<const N: usize>(
+    entries: [(&str, Value); N],
+) -> notekeeper_domain::ItemMetadata {
+    let entries = entries.map(|(key, value)| (key.to_owned(), value));
+    notekeeper_domain::ItemMetadata::new(entries.into_iter().collect())
+}

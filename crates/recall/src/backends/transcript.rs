@@ -1,0 +1,275 @@
+//! The source over the transcripts of a store.
+
+use std::{
+    cmp::{Ordering, Reverse},
+    collections::BTreeMap,
+    sync::Arc,
+};
+
+use async_trait::async_trait;
+use notekeeper_domain::{
+    ConversationId, ITEM_CHARS_MAX, Item, LISTED_MAX, Message, StoredMessage, char_prefix,
+};
+use notekeeper_store::{ListedConversation, MessageSelection, Store, TranscriptStore};
+use serde_json::json;
+
+use super::{
+    kept_items::{lacks, metadata},
+    term_vectors::folded_words,
+};
+use crate::{
+    Answer, OpenStores, Source, SourceCall, SourceError, SourceQuery, WriteOperation, Written,
+};
+
+/// Conversations of a scope that are looked through where none is named.
+const CONVERSATIONS_MAX: usize = 20;
+
+/// Newest messages of a conversation that are looked through.
+const MESSAGES_MAX: u64 = 1_000;
+
+/// Most messages that are read at a time, in bytes of JSON.
+const PAGE_BYTES: usize = 1024 * 1024;
+
+/// A source over what was said: in one conversation, or in the 20 of the scope that something was added
+/// to last; of each the newest 1,000 messages count. It can't be written to.
+///
+/// A message's score is which part of the query's different words it has, 0 to 1; folded, so that case
+/// and accents make no difference. One without any isn't found; of two that have as many the newer comes
+/// first. A query without words finds the newest messages, unranked. The item is what the message says,
+/// of a longer one the first [`ITEM_CHARS_MAX`] characters, with `conversation`, `position` and `role` as
+/// metadata.
+#[derive(Debug)]
+pub struct TranscriptSource {
+    name: String,
+    stores: Arc<dyn OpenStores>,
+    store: String,
+    conversation: Option<ConversationId>,
+}
+
+impl TranscriptSource {
+    /// A source over the transcripts of the store with this name: over one conversation, or over those of
+    /// the call's scope.
+    pub fn new(
+        name: impl Into<String>,
+        stores: Arc<dyn OpenStores>,
+        store: impl Into<String>,
+        conversation: Option<ConversationId>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            stores,
+            store: store.into(),
+            conversation,
+        }
+    }
+
+    /// Which conversations are looked through, the newest first.
+    async fn conversations(
+        &self,
+        transcripts: &dyn TranscriptStore,
+        call: &SourceCall<'_>,
+    ) -> Result<Vec<ConversationId>, SourceError> {
+        if let Some(one) = &self.conversation {
+            return Ok(vec![one.clone()]);
+        }
+        let mut newest: Vec<ListedConversation> = Vec::new();
+        let mut after: Option<ConversationId> = None;
+        loop {
+            let page = transcripts
+                .conversations(call.scope, after.as_ref(), LISTED_MAX)
+                .await?;
+            after = page.conversations.last().map(|listed| listed.id.clone());
+            newest.extend(page.conversations);
+            newest.sort_by_key(|listed| Reverse(listed.updated_at.clone()));
+            newest.truncate(CONVERSATIONS_MAX);
+            if !page.more || after.is_none() {
+                return Ok(newest.into_iter().map(|listed| listed.id).collect());
+            }
+        }
+    }
+}
+
+fn transcripts(store: &dyn Store) -> Result<&dyn TranscriptStore, SourceError> {
+    store
+        .transcripts()
+        .ok_or_else(|| lacks(store, "keeps no transcripts", "name another store"))
+}
+
+/// The best of the messages that were seen so far.
+struct Best<'q> {
+    source: &'q str,
+    query: &'q SourceQuery,
+    /// What is looked for.
+    words: BTreeMap<String, u32>,
+    /// Best first.
+    found: Vec<(Rank, Item)>,
+}
+
+/// Where a message stands among others.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Rank {
+    score: f64,
+    /// Place of its conversation, the newest first.
+    conversation: usize,
+    position: u64,
+}
+
+impl Rank {
+    fn is_before(&self, other: &Self) -> bool {
+        let by_age = || {
+            let conversation = self.conversation.cmp(&other.conversation);
+            conversation.then(other.position.cmp(&self.position))
+        };
+        let by_score = other.score.partial_cmp(&self.score);
+        by_score.unwrap_or(Ordering::Equal).then_with(by_age) == Ordering::Less
+    }
+}
+
+impl<'q> Best<'q> {
+    fn new(source: &'q str, query: &'q SourceQuery) -> Self {
+        Self {
+            source,
+            query,
+            words: folded_words(&query.text),
+            found: Vec::new(),
+        }
+    }
+
+    fn offer(
+        &mut self,
+        conversation: (usize, &ConversationId),
+        position: u64,
+        message: &StoredMessage,
+    ) {
+        let text = said(message);
+        let is_ranked = !self.words.is_empty();
+        let score = if is_ranked { self.shared(&text) } else { 0.0 };
+        if text.trim().is_empty() || (is_ranked && score == 0.0) {
+            return;
+        }
+        let (place, conversation) = conversation;
+        let rank = Rank {
+            score,
+            conversation: place,
+            position,
+        };
+        let known = metadata([
+            ("conversation", json!(conversation.as_str())),
+            ("position", json!(position)),
+            ("role", json!(message.role())),
+        ]);
+        if !self.query.condition.matches(&known) {
+            return;
+        }
+        let place = self
+            .found
+            .partition_point(|(other, _)| other.is_before(&rank));
+        if place < self.query.limit {
+            let item = Item::new(char_prefix(&text, ITEM_CHARS_MAX).0, self.source)
+                .with_id(format!("{conversation}#{position}"))
+                .with_metadata(known);
+            self.found.insert(place, (rank, item));
+            self.found.truncate(self.query.limit);
+        }
+    }
+
+    /// Which part of the words that are looked for a text has.
+    #[expect(clippy::cast_precision_loss, reason = "no query has so many words")]
+    fn shared(&self, text: &str) -> f64 {
+        let has = folded_words(text);
+        let shared = self.words.keys().filter(|word| has.contains_key(*word));
+        shared.count() as f64 / self.words.len() as f64
+    }
+
+    fn items(self) -> Vec<Item> {
+        let is_ranked = !self.words.is_empty();
+        let items = self.found.into_iter().map(|(rank, item)| match is_ranked {
+            true => item.with_score(rank.score),
+            false => item,
+        });
+        items.collect()
+    }
+}
+
+/// What a message says, without calls of tools and what stands in for other messages.
+fn said(message: &StoredMessage) -> String {
+    let mut texts: Vec<String> = Vec::new();
+    for message in message.to_messages() {
+        match message {
+            Message::System { text } | Message::Assistant { text, .. } => texts.push(text),
+            Message::Tool { content, .. } => texts.push(content),
+            Message::User { parts } => {
+                texts.extend(parts.iter().map(|part| part.text().to_owned()));
+            }
+        }
+    }
+    texts.retain(|text| !text.trim().is_empty());
+    texts.join("\n")
+}
+
+/// Offers the newest messages of a conversation, part by part.
+async fn look_through(
+    transcripts: &dyn TranscriptStore,
+    conversation: (usize, &ConversationId),
+    call: &SourceCall<'_>,
+    best: &mut Best<'_>,
+) -> Result<(), SourceError> {
+    let mut selection = MessageSelection::Newest(MESSAGES_MAX);
+    loop {
+        let part = transcripts
+            .messages(call.scope, conversation.1, selection, PAGE_BYTES)
+            .await?;
+        let mut next = part.first;
+        for message in &part.messages {
+            best.offer(conversation, next, message);
+            next += 1;
+        }
+        // A store that says that there are more and has none to give is not asked for ever.
+        if !part.more || part.messages.is_empty() {
+            return Ok(());
+        }
+        selection = MessageSelection::Range(next, part.bounds.next);
+        tokio::task::yield_now().await;
+    }
+}
+
+#[async_trait]
+impl Source for TranscriptSource {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    async fn query(
+        &self,
+        query: &SourceQuery,
+        call: &SourceCall<'_>,
+    ) -> Result<Answer, SourceError> {
+        if query.limit == 0 {
+            return Ok(Answer::default());
+        }
+        let store = self.stores.open(&self.store, call).await?;
+        let transcripts = transcripts(&*store)?;
+        let mut best = Best::new(&self.name, query);
+        let conversations = self.conversations(transcripts, call).await?;
+        for conversation in conversations.iter().enumerate() {
+            look_through(transcripts, conversation, call, &mut best).await?;
+        }
+        Ok(Answer::of(best.items()))
+    }
+
+    async fn write(
+        &self,
+        items: &[Item],
+        _operation: &WriteOperation,
+        _call: &SourceCall<'_>,
+    ) -> Result<Written, SourceError> {
+        Ok(match items {
+            [] => Written::default(),
+            _ => Written::refused_by(&self.name),
+        })
+    }
+
+    fn accepts_writes(&self) -> bool {
+        false
+    }
+}

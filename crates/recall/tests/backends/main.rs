@@ -1,0 +1,4 @@
+//! Sources with something behind them: on memory, files, SQLite and PostgreSQL.
+
+mod fixture;
+mod vectors;
