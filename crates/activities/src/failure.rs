@@ -9,10 +9,17 @@ use notekeeper_domain::{
     InvalidMetadata, InvalidNoteName, InvalidOperation, InvalidScope, Refusal,
 };
 use notekeeper_models::ModelError;
+use notekeeper_recall::SourceError;
 use notekeeper_store::{Denial, MutationError, OddNote, StoreError};
 use temporalio_common::error::ApplicationFailure;
 
 use crate::ResolverError;
+
+/// What a person does about a value that is too large.
+const SHORTEN: &str = "make it shorter";
+
+/// And about an item.
+const SPLIT: &str = "split it into several items";
 
 /// Why an operation ends without a result. The message holds no content, note name or namespace:
 /// it ends up in histories and logs.
@@ -46,7 +53,7 @@ impl Failure {
     }
 
     /// A failure of a store. `remedy` is for a person whose value is too large for it.
-    pub(crate) fn of_store(error: StoreError, remedy: &str) -> Self {
+    pub(crate) fn of_store(error: &StoreError, remedy: &str) -> Self {
         match error {
             StoreError::TooLarge { .. } => {
                 Self::new(FailureType::TooLarge, format!("{error}; {remedy}"))
@@ -67,6 +74,64 @@ impl Failure {
                 Self::new(FailureType::ReadOnly, error.to_string())
             }
             StoreError::Denied(_) => Self::new(FailureType::AccessDenied, error.to_string()),
+        }
+    }
+
+    /// A failure of a source, or of one of several in a composition.
+    pub(crate) fn of_source(error: &SourceError) -> Self {
+        let message = error.to_string();
+        let kind = match error {
+            SourceError::ScopeRefused { .. } | SourceError::ForeignScope { .. } => {
+                FailureType::ScopeRefused
+            }
+            SourceError::WriteRefused { .. } => FailureType::ReadOnly,
+            SourceError::Invalid(_) => FailureType::InvalidArgument,
+            SourceError::TooLarge(_) => FailureType::TooLarge,
+            SourceError::Unsupported(_) => FailureType::Unsupported,
+            SourceError::Unavailable(_) => FailureType::Unavailable,
+            SourceError::Store(error) => return Self::of_store(error, SPLIT),
+            SourceError::Mutation(error) => return Self::of_mutation(error, SPLIT),
+            SourceError::Model(error) => return Self::of_model(error),
+            SourceError::PartialWrite(written) => {
+                // Where one of them may succeed later, the same call may.
+                let errors = || written.failed.iter().map(|failed| &failed.error);
+                let passing = errors().find(|error| error.is_passing());
+                return match passing.or_else(|| errors().next()) {
+                    Some(telling) => Self {
+                        message,
+                        ..Self::of_source(telling)
+                    },
+                    None => Self::new(FailureType::Unavailable, message),
+                };
+            }
+        };
+        Self::new(kind, message)
+    }
+
+    fn of_model(error: &ModelError) -> Self {
+        let message = error.to_string();
+        match error {
+            ModelError::Unavailable { retry_after, .. } => Self {
+                retry_after: *retry_after,
+                ..Self::new(FailureType::Unavailable, message)
+            },
+            ModelError::Refused(_) => Self::new(FailureType::ModelRefused, message),
+        }
+    }
+
+    /// Of a change of messages, facts or items: what refuses notes refuses none of them, and which
+    /// place denies access is for an operator to know, not for the model.
+    fn of_mutation(error: &MutationError, remedy: &str) -> Self {
+        match error {
+            MutationError::Store(error) => Self::of_store(error, remedy),
+            MutationError::OperationConflict => {
+                Self::new(FailureType::OperationConflict, error.to_string())
+            }
+            MutationError::VersionConflict => {
+                Self::new(FailureType::VersionConflict, error.to_string())
+            }
+            MutationError::ReadOnly => Self::new(FailureType::ReadOnly, error.to_string()),
+            MutationError::Refused(refusal) => Self::invalid(refusal.to_string()),
         }
     }
 
@@ -140,38 +205,25 @@ impl From<ResolverError> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        Self::of_store(error, "make it shorter")
+        Self::of_store(&error, SHORTEN)
     }
 }
 
 impl From<ModelError> for Failure {
     fn from(error: ModelError) -> Self {
-        let message = error.to_string();
-        match error {
-            ModelError::Unavailable { retry_after, .. } => Self {
-                retry_after,
-                ..Self::new(FailureType::Unavailable, message)
-            },
-            ModelError::Refused(_) => Self::new(FailureType::ModelRefused, message),
-        }
+        Self::of_model(&error)
     }
 }
 
-/// Of a change of messages or facts: what refuses notes refuses none of them, and which place
-/// denies access is for an operator to know, not for the model.
 impl From<MutationError> for Failure {
     fn from(error: MutationError) -> Self {
-        match error {
-            MutationError::Store(error) => error.into(),
-            MutationError::OperationConflict => {
-                Self::new(FailureType::OperationConflict, error.to_string())
-            }
-            MutationError::VersionConflict => {
-                Self::new(FailureType::VersionConflict, error.to_string())
-            }
-            MutationError::ReadOnly => Self::new(FailureType::ReadOnly, error.to_string()),
-            MutationError::Refused(refusal) => Self::invalid(refusal.to_string()),
-        }
+        Self::of_mutation(&error, SHORTEN)
+    }
+}
+
+impl From<SourceError> for Failure {
+    fn from(error: SourceError) -> Self {
+        Self::of_source(&error)
     }
 }
 

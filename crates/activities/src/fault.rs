@@ -28,6 +28,10 @@ pub(crate) const REMEMBER_AFTER_COMMIT: &str = "remember.after_commit";
 pub(crate) const FORGET_BEFORE_COMMIT: &str = "forget.before_commit";
 /// In `forget`, after the store has committed.
 pub(crate) const FORGET_AFTER_COMMIT: &str = "forget.after_commit";
+/// In `write_source`, before the source is asked.
+pub(crate) const WRITE_SOURCE_BEFORE_COMMIT: &str = "write_source.before_commit";
+/// In `write_source`, after the source has kept the items.
+pub(crate) const WRITE_SOURCE_AFTER_COMMIT: &str = "write_source.after_commit";
 /// In `load_snapshot`, after the notebook of a memory was read.
 pub(crate) const SNAPSHOT_AFTER_READ: &str = "load_snapshot.after_read";
 
@@ -65,10 +69,11 @@ mod armed {
         CLEAR_MESSAGES_BEFORE_COMMIT, DELETE_AFTER_COMMIT, FORGET_AFTER_COMMIT,
         FORGET_BEFORE_COMMIT, MODEL_BEFORE_REQUEST, REMEMBER_AFTER_COMMIT, REMEMBER_BEFORE_COMMIT,
         SNAPSHOT_AFTER_READ, SUMMARY_BEFORE_REQUEST, WRITE_AFTER_COMMIT, WRITE_BEFORE_COMMIT,
+        WRITE_SOURCE_AFTER_COMMIT, WRITE_SOURCE_BEFORE_COMMIT,
     };
     use crate::Failure;
 
-    const POINTS: [&str; 14] = [
+    const POINTS: [&str; 16] = [
         WRITE_BEFORE_COMMIT,
         WRITE_AFTER_COMMIT,
         DELETE_AFTER_COMMIT,
@@ -80,6 +85,8 @@ mod armed {
         REMEMBER_AFTER_COMMIT,
         FORGET_BEFORE_COMMIT,
         FORGET_AFTER_COMMIT,
+        WRITE_SOURCE_BEFORE_COMMIT,
+        WRITE_SOURCE_AFTER_COMMIT,
         SNAPSHOT_AFTER_READ,
         MODEL_BEFORE_REQUEST,
         SUMMARY_BEFORE_REQUEST,

@@ -174,7 +174,7 @@ impl Memory<'_> {
         let text = match (self.request.delivery, store.snapshots()) {
             (Delivery::Reference, Some(snapshots)) => {
                 let kept = snapshots.keep_snapshot(&self.scope, &digest, &text).await;
-                kept.map_err(|error| Failure::of_store(error, "lower `max_tokens`"))?;
+                kept.map_err(|error| Failure::of_store(&error, "lower `max_tokens`"))?;
                 None
             }
             // A store that keeps no texts can't answer for a reference later.

@@ -61,9 +61,9 @@ impl ModelActivities {
     }
 }
 
-/// Tells Temporal now and then that the request is still under way, so that one whose worker died
+/// Tells Temporal now and then that a request is still under way, so that one whose worker died
 /// is tried elsewhere long before its start-to-close time-out; and ends it when it is cancelled.
-async fn alive<T>(
+pub(crate) async fn alive<T>(
     context: &ActivityContext,
     request: impl Future<Output = T>,
 ) -> Result<T, ActivityError> {

@@ -3,12 +3,17 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use notekeeper_models::ChatModel;
+use notekeeper_recall::Source;
 
 use crate::{Failure, MetadataResolver};
 
 /// The models of a worker, by name.
 #[derive(Debug, Clone)]
 pub struct Models(Named<dyn ChatModel>);
+
+/// The sources of a worker, by name.
+#[derive(Debug, Clone, Default)]
+pub struct Sources(Named<dyn Source>);
 
 /// The resolvers of write metadata of a worker, by name.
 #[derive(Debug, Clone, Default)]
@@ -31,6 +36,30 @@ impl Models {
     /// An `InvalidArgument` that lists the configured names.
     pub fn get(&self, name: &str) -> Result<&Arc<dyn ChatModel>, Failure> {
         self.0.get(name, "model")
+    }
+}
+
+impl Sources {
+    /// Sources under their names. Of two with one name the later counts.
+    pub fn new(sources: impl IntoIterator<Item = (String, Arc<dyn Source>)>) -> Self {
+        Self(Named::new(sources))
+    }
+
+    /// The source with this name.
+    ///
+    /// # Errors
+    ///
+    /// An `InvalidArgument` that lists the configured names.
+    pub fn get(&self, name: &str) -> Result<&Arc<dyn Source>, Failure> {
+        self.0.get(name, "source")
+    }
+
+    /// All sources, ascending by name.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &Arc<dyn Source>)> {
+        self.0
+            .0
+            .iter()
+            .map(|(name, source)| (name.as_str(), source))
     }
 }
 

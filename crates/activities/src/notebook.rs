@@ -1,5 +1,5 @@
 //! The notebook: the memory operations of the contract over the configured stores, on notes, on
-//! transcripts and on facts.
+//! transcripts and on facts, and over the configured sources.
 
 use std::sync::Arc;
 
@@ -7,7 +7,8 @@ use notekeeper_contract::OperationRef;
 use notekeeper_domain::{InvalidOperation, OperationId, Scope};
 
 use crate::{
-    Caller, MetadataResolver, ScopeHashKey, Stores, named::Resolvers, scope_hash::scope_hash,
+    Caller, MetadataResolver, ScopeHashKey, Sources, Stores, named::Resolvers,
+    scope_hash::scope_hash,
 };
 
 /// Runs the memory operations of the contract. Activities, the command line and tests use it; it
@@ -15,11 +16,12 @@ use crate::{
 ///
 /// Each operation is a method named as what it does: `write`, `read`, `delete`, `search`, `list`,
 /// `load_snapshot`; of transcripts `get_messages`, `add_messages`, `clear_messages`; of facts
-/// `remember`, `recall`, `forget`. Two more are for people alone and no activities: `read_whole` and
+/// `remember`, `recall`, `forget`; of sources `query_source`, `write_source`. Two more are for people alone and no activities: `read_whole` and
 /// `replace_whole`.
 #[derive(Debug, Clone)]
 pub struct Notebook {
     pub(crate) stores: Stores,
+    pub(crate) sources: Sources,
     pub(crate) resolvers: Resolvers,
     scope_hash_key: Option<ScopeHashKey>,
 }
@@ -29,6 +31,7 @@ impl Notebook {
     pub fn new(stores: Stores) -> Self {
         Self {
             stores,
+            sources: Sources::default(),
             resolvers: Resolvers::default(),
             scope_hash_key: None,
         }
@@ -45,6 +48,13 @@ impl Notebook {
     /// What spans call a scope.
     pub(crate) fn scope_hash(&self, scope: &Scope) -> String {
         scope_hash(self.scope_hash_key.as_ref(), scope)
+    }
+
+    /// The same notebook with these sources in place of those that it has; a new one has none.
+    #[must_use]
+    pub fn with_sources(mut self, sources: Sources) -> Self {
+        self.sources = sources;
+        self
     }
 
     /// Adds a resolver of write metadata under the name that writes call it by. Of two with one name

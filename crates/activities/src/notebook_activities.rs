@@ -12,19 +12,19 @@ use notekeeper_contract::{
     DeleteMemoryInput, DeletedMemory, DescribeMemoryInput, DescribeMemoryOutput, ForgetInput,
     Forgotten, GetMessagesInput, GetMessagesOutput, ListConversationsInput,
     ListConversationsOutput, ListFactsInput, ListFactsOutput, ListMemoryInput, ListedMemory,
-    LoadSnapshotInput, LoadSnapshotOutput, MemoryContent, MemoryMatches, Outcome, ReadMemoryInput,
-    RecallInput, RecallOutput, RememberInput, Remembered, SearchMemoryInput, WriteMemoryInput,
-    WrittenMemory,
+    LoadSnapshotInput, LoadSnapshotOutput, MemoryContent, MemoryMatches, Outcome, QuerySourceInput,
+    QuerySourceOutput, ReadMemoryInput, RecallInput, RecallOutput, RememberInput, Remembered,
+    SearchMemoryInput, WriteMemoryInput, WriteSourceInput, WriteSourceOutput, WrittenMemory,
 };
 use temporalio_macros::activities;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
-use crate::{Caller, Failure, Notebook};
+use crate::{Caller, Failure, Notebook, model_activities::alive};
 
 /// The activities of the notebook: `load_snapshot`, `write_memory`, `read_memory`,
 /// `delete_memory`, `search_memory`, `list_memory`, `describe_memory`; of transcripts and facts
 /// `get_messages`, `add_messages`, `clear_messages`, `list_conversations`, `remember`, `recall`,
-/// `forget`, `list_facts`.
+/// `forget`, `list_facts`; of sources `query_source`, `write_source`.
 #[derive(Debug, Clone)]
 pub struct NotebookActivities {
     notebook: Notebook,
@@ -212,6 +212,31 @@ impl NotebookActivities {
         let caller = Caller::from(context.info());
         let run = async { self.notebook.forget(input.decoded()?, &caller).await };
         finish(&context, run.await)
+    }
+
+    /// Items that a source finds relevant.
+    #[activity(definition = notekeeper_contract::QuerySource)]
+    pub async fn query_source(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: Argument<QuerySourceInput>,
+    ) -> Result<QuerySourceOutput, ActivityError> {
+        let run = async { self.notebook.query_source(input.decoded()?).await };
+        let result = alive(&context, run).await?;
+        finish(&context, result)
+    }
+
+    /// Items for a source to keep.
+    #[activity(definition = notekeeper_contract::WriteSource)]
+    pub async fn write_source(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: Argument<WriteSourceInput>,
+    ) -> Result<WriteSourceOutput, ActivityError> {
+        let caller = Caller::from(context.info());
+        let run = async { self.notebook.write_source(input.decoded()?, &caller).await };
+        let result = alive(&context, run).await?;
+        finish(&context, result)
     }
 }
 

@@ -20,7 +20,23 @@ macro_rules! operation_span {
     };
 }
 
-pub(crate) use operation_span;
+/// Opens the span of one operation on a source: its literal name, the notebook, the source's
+/// configured name, the scope, then the fields of its own.
+macro_rules! source_span {
+    ($name:literal, $notebook:expr, $source:expr, $scope:expr, $($fields:tt)*) => {
+        tracing::info_span!(
+            $name,
+            memory.backend = "source",
+            memory.source = $source.as_str(),
+            memory.scope_hash = $notebook.scope_hash(&$scope),
+            memory.outcome = tracing::field::Empty,
+            memory.exception_type = tracing::field::Empty,
+            $($fields)*
+        )
+    };
+}
+
+pub(crate) use {operation_span, source_span};
 
 /// Records a count. Exporters know whole numbers with a sign and would make text of others.
 pub(crate) fn record_count(span: &Span, field: &str, count: usize) {

@@ -13,16 +13,16 @@ use crate::{
     AddMessagesInput, AddMessagesOutput, CallModelInput, CallModelOutput, ChatMemory, ChatMessage,
     ChatToolCall, ChatToolDefinition, ClearMessagesInput, ClearMessagesOutput, ConversationRange,
     ConversationSummary, DeleteMemoryInput, DeletedMemory, Delivery, DescribeMemoryInput,
-    DescribeMemoryOutput, FailureType, ForgetInput, Forgotten, GetMessagesInput, GetMessagesOutput,
-    ListConversationsInput, ListConversationsOutput, ListFactsInput, ListFactsOutput,
-    ListMemoryInput, ListedConversation, ListedFact, ListedMemory, LoadSnapshotInput,
-    LoadSnapshotOutput, MemoryBlock, MemoryContent, MemoryDescription, MemoryFile, MemoryMatch,
-    MemoryMatches, MemoryPlace, MessageForm, MetadataSource, OperationRef, Outcome,
-    OutlinedMessage, PreambleRef, ReadMemoryInput, RecallForm, RecallInput, RecallOutput,
-    RecalledFact, Refused, RememberInput, Remembered, RenderOptions, ScopeRef, SearchMemoryInput,
-    SnapshotAnswer, SnapshotRequest, SnapshotStats, SummarizeMessagesInput,
-    SummarizeMessagesOutput, ToolInput, WriteMemoryInput, WrittenMemory,
-    write_metadata::SourceJson,
+    DescribeMemoryOutput, FailedSource, FailureType, ForgetInput, Forgotten, FoundItem,
+    GetMessagesInput, GetMessagesOutput, ListConversationsInput, ListConversationsOutput,
+    ListFactsInput, ListFactsOutput, ListMemoryInput, ListedConversation, ListedFact, ListedMemory,
+    LoadSnapshotInput, LoadSnapshotOutput, MemoryBlock, MemoryContent, MemoryDescription,
+    MemoryFile, MemoryMatch, MemoryMatches, MemoryPlace, MessageForm, MetadataSource, OperationRef,
+    Outcome, OutlinedMessage, PreambleRef, QuerySourceInput, QuerySourceOutput, ReadMemoryInput,
+    RecallForm, RecallInput, RecallOutput, RecalledFact, Refused, RememberInput, Remembered,
+    RenderOptions, ScopeRef, SearchMemoryInput, SnapshotAnswer, SnapshotRequest, SnapshotStats,
+    SourceEvent, SummarizeMessagesInput, SummarizeMessagesOutput, ToolInput, WriteMemoryInput,
+    WriteSourceInput, WriteSourceOutput, WrittenItem, WrittenMemory, write_metadata::SourceJson,
 };
 
 /// Which way a type goes: what may be left out differs.
@@ -116,6 +116,22 @@ fn transcript_table(name: &str) -> Option<String> {
         "ListFactsInput" => fields::<ListFactsInput>(Argument),
         "ListFactsOutput" => fields::<ListFactsOutput>(Result),
         "ListedFact" => fields::<ListedFact>(Result),
+        _ => return source_table(name),
+    })
+}
+
+/// A table about sources.
+fn source_table(name: &str) -> Option<String> {
+    use Way::{Argument, Result};
+    Some(match name {
+        "QuerySourceInput" => fields::<QuerySourceInput>(Argument),
+        "QuerySourceOutput" => fields::<QuerySourceOutput>(Result),
+        "FoundItem" => fields::<FoundItem>(Result),
+        "FailedSource" => fields::<FailedSource>(Result),
+        "WriteSourceInput" => fields::<WriteSourceInput>(Argument),
+        "WrittenItem" => fields::<WrittenItem>(Argument),
+        "WriteSourceOutput" => fields::<WriteSourceOutput>(Result),
+        "SourceEvent" => fields::<SourceEvent>(Result),
         _ => return None,
     })
 }
@@ -169,6 +185,7 @@ fn schema_files() -> Vec<(&'static str, Value)> {
         ("application_tool.input", schema::<ToolInput>(Result)),
     ];
     files.extend(transcript_schema_files());
+    files.extend(source_schema_files());
     files
 }
 
@@ -203,6 +220,16 @@ fn transcript_schema_files() -> Vec<(&'static str, Value)> {
         ),
         ("list_facts.input", schema::<ListFactsInput>(Argument)),
         ("list_facts.output", schema::<ListFactsOutput>(Result)),
+    ]
+}
+
+fn source_schema_files() -> Vec<(&'static str, Value)> {
+    use Way::{Argument, Result};
+    vec![
+        ("query_source.input", schema::<QuerySourceInput>(Argument)),
+        ("query_source.output", schema::<QuerySourceOutput>(Result)),
+        ("write_source.input", schema::<WriteSourceInput>(Argument)),
+        ("write_source.output", schema::<WriteSourceOutput>(Result)),
     ]
 }
 

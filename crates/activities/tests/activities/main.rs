@@ -30,6 +30,8 @@ mod replace_whole;
 #[cfg(test)]
 mod search_memory;
 #[cfg(test)]
+mod sources;
+#[cfg(test)]
 mod stored_requests;
 #[cfg(test)]
 mod telemetry;

@@ -6,7 +6,9 @@ use std::{
 
 use notekeeper_activities::{ExpectedNote, ReplaceWhole, ScopeHashKey};
 use notekeeper_contract::{LoadSnapshotInput, SnapshotAnswer};
-use notekeeper_store::NoteStore as _;
+use notekeeper_domain::Item;
+use notekeeper_recall::{Answer, SourceError, SourceEvent};
+use notekeeper_store::{MutationError, NoteStore as _};
 use serde_json::{Value, json};
 use tracing::{
     Event, Subscriber,
@@ -19,7 +21,10 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
-use crate::fixture::{bench, caller, input, scope, unmigrated};
+use crate::{
+    fixture::{bench, caller, input, scope, unmigrated},
+    sources::{self, away, partial, scripted},
+};
 
 type Fields = BTreeMap<String, String>;
 
@@ -423,6 +428,15 @@ async fn the_documentation_lists_every_span_with_every_attribute() {
         let _ = notebook.forget(input(about("forget")), &caller).await;
         let _ = notebook.list_conversations(input(json!({}))).await;
         let _ = notebook.list_facts(input(json!({}))).await;
+        let (notebook, source) = scripted();
+        for _ in 0..2 {
+            let _ = notebook.query_source(sources::query(json!({}))).await;
+            let _ = notebook
+                .write_source(sources::write(json!({})), &caller)
+                .await;
+            source.answer(|| Err(away()));
+            source.write(|_| Err(away()));
+        }
     };
     run("tea", "a").await;
     bench.store.fail_with(unmigrated);
@@ -512,5 +526,115 @@ async fn no_span_log_result_snapshot_or_failure_holds_write_metadata() {
     let spans = std::mem::take(&mut *recorder.spans.lock().unwrap());
     let events = std::mem::take(&mut *recorder.events.lock().unwrap());
     let text = format!("{told}{spans:?}{events:?}");
+    assert!(!text.contains("SECRET"), "{text}");
+}
+
+#[tokio::test]
+async fn operations_on_sources_leave_one_span_with_their_counts_and_events_in_the_log() {
+    let (recorder, _guard) = Recorder::start();
+    let (notebook, source) = scripted();
+    source.answer(|| {
+        Ok(Answer {
+            items: vec![
+                Item::new("SECRET-tea", "leaf"),
+                Item::new("1234567890", "leaf"),
+            ],
+            timed_out: vec!["slow".to_owned()],
+            ..Answer::default()
+        })
+    });
+    source.answer(|| Err(away()));
+    source.write(|events| {
+        events.tell(SourceEvent::Written {
+            source: "leaf".to_owned(),
+            items: 2,
+        });
+        Err(partial(&["leaf"], MutationError::OperationConflict.into()))
+    });
+    source.write(|events| {
+        events.tell(SourceEvent::WriteRefused {
+            source: "registry".to_owned(),
+            items: 1,
+            policy: "refuse",
+        });
+        Err(SourceError::WriteRefused {
+            source_name: "registry".to_owned(),
+            items: 1,
+        })
+    });
+    for _ in 0..2 {
+        let asked = json!({"query": "SECRET-query", "where": {"SECRET-key": "SECRET-value"}});
+        let _ = notebook.query_source(sources::query(asked)).await;
+        let items =
+            json!([{"content": "SECRET-content", "metadata": {"SECRET-key": 1}}, {"content": "a"}]);
+        let written = json!({"items": items, "operation": {"id": "SECRET-id"}});
+        let _ = notebook
+            .write_source(sources::write(written), &caller("1"))
+            .await;
+    }
+    let spans = std::mem::take(&mut *recorder.spans.lock().unwrap());
+    let told: Vec<Value> = spans
+        .iter()
+        .filter(|(name, _)| name.starts_with("memory."))
+        .map(|(name, fields)| json!([name, fields]))
+        .collect();
+    let of = |name: &str, fields: Value| {
+        let mut all = json!({
+            "memory.backend": "source", "memory.source": "s", "memory.scope_hash": scope().hash(),
+        });
+        all.as_object_mut()
+            .unwrap()
+            .extend(fields.as_object().unwrap().clone());
+        json!([name, all])
+    };
+    assert_eq!(
+        told,
+        [
+            of(
+                "memory.query_source",
+                json!({
+                    "memory.outcome": "ok", "memory.matches": "2", "memory.chars": "20", "memory.truncated": "false",
+                    "memory.sources_timed_out": "1", "memory.sources_failed": "0",
+                })
+            ),
+            of(
+                "memory.write_source",
+                json!({
+                    "memory.outcome": "ok", "memory.items": "2", "memory.sources_accepted": "1",
+                    "memory.sources_refused": "0", "memory.sources_failed": "1",
+                })
+            ),
+            of(
+                "memory.query_source",
+                json!({
+                    "memory.outcome": "error", "memory.exception_type": "Unavailable",
+                })
+            ),
+            of(
+                "memory.write_source",
+                json!({
+                    "memory.outcome": "error", "memory.exception_type": "ReadOnly", "memory.items": "2",
+                })
+            ),
+        ]
+    );
+    let events = std::mem::take(&mut *recorder.events.lock().unwrap());
+    let told: Vec<_> = events
+        .iter()
+        .filter_map(|event| {
+            Some((
+                event.get("message")?.as_str(),
+                event.get("memory.source")?.as_str(),
+            ))
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("memory.written", "leaf"),
+            ("memory.write_refused", "registry")
+        ]
+    );
+    let text = format!("{spans:?}{events:?}");
     assert!(!text.contains("SECRET"), "{text}");
 }

@@ -13,8 +13,8 @@ use super::{schema_files, table};
 use crate::{
     AddMessagesInput, CallModelInput, ClearMessagesInput, DeleteMemoryInput, DescribeMemoryInput,
     ForgetInput, GetMessagesInput, ListConversationsInput, ListFactsInput, ListMemoryInput,
-    LoadSnapshotInput, ReadMemoryInput, RecallInput, RememberInput, SearchMemoryInput,
-    SummarizeMessagesInput, WriteMemoryInput,
+    LoadSnapshotInput, QuerySourceInput, ReadMemoryInput, RecallInput, RememberInput,
+    SearchMemoryInput, SummarizeMessagesInput, WriteMemoryInput, WriteSourceInput,
 };
 
 /// Set to write what is compared otherwise.
@@ -151,6 +151,8 @@ fn every_request_in_the_document_that_is_answered_has_the_fields_of_its_type() {
             "list_conversations" => read::<ListConversationsInput>(json),
             "list_facts" => read::<ListFactsInput>(json),
             "summarize_messages" => read::<SummarizeMessagesInput>(json),
+            "query_source" => read::<QuerySourceInput>(json),
+            "write_source" => read::<WriteSourceInput>(json),
             other => panic!("there is no activity `{other}`"),
         };
         assert_eq!(result, Ok(()), "{activity}: {json}");

@@ -1,7 +1,7 @@
 use notekeeper_contract::{
     AddMessages, CallModel, ClearMessages, DeleteMemory, DescribeMemory, FailureType, Forget,
-    GetMessages, ListConversations, ListFacts, ListMemory, LoadSnapshot, ReadMemory, Recall,
-    Remember, SearchMemory, SummarizeMessages, WriteMemory,
+    GetMessages, ListConversations, ListFacts, ListMemory, LoadSnapshot, QuerySource, ReadMemory,
+    Recall, Remember, SearchMemory, SummarizeMessages, WriteMemory, WriteSource,
 };
 use temporalio_common_wasm::ActivityDefinition as _;
 
@@ -25,6 +25,8 @@ fn activities_are_called_by_these_names_from_any_language() {
         SummarizeMessages.name(),
         ListConversations.name(),
         ListFacts.name(),
+        QuerySource.name(),
+        WriteSource.name(),
     ];
     assert_eq!(
         names,
@@ -46,6 +48,8 @@ fn activities_are_called_by_these_names_from_any_language() {
             "summarize_messages",
             "list_conversations",
             "list_facts",
+            "query_source",
+            "write_source",
         ]
     );
 }

@@ -5,9 +5,9 @@ use notekeeper_contract::{
     ChatToolCall, ClearMessagesInput, ClearMessagesOutput, ConversationRange, DeleteMemoryInput,
     DescribeMemoryInput, ForgetInput, GetMessagesInput, GetMessagesOutput, ListConversationsInput,
     ListFactsInput, ListMemoryInput, LoadSnapshotInput, LoadSnapshotOutput, PreambleRef,
-    ReadMemoryInput, RecallInput, RecallOutput, RememberInput, RenderOptions, ScopeRef,
-    SearchMemoryInput, SnapshotAnswer, SummarizeMessagesInput, SummarizeMessagesOutput, ToolInput,
-    WriteMemoryInput,
+    QuerySourceInput, QuerySourceOutput, ReadMemoryInput, RecallInput, RecallOutput, RememberInput,
+    RenderOptions, ScopeRef, SearchMemoryInput, SnapshotAnswer, SummarizeMessagesInput,
+    SummarizeMessagesOutput, ToolInput, WriteMemoryInput, WriteSourceInput, WriteSourceOutput,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -66,6 +66,14 @@ fn the_least_payloads_are_enough_and_more_is_ignored() {
     least::<ListConversationsInput>("list_conversations_input", json!({"scope": scope}));
     least::<ListFactsInput>("list_facts_input", json!({"scope": scope}));
     least::<ForgetInput>("forget_input", json!({"scope": scope, "key": "k"}));
+    least::<QuerySourceInput>(
+        "query_source_input",
+        json!({"source": "handbook", "scope": scope}),
+    );
+    least::<WriteSourceInput>(
+        "write_source_input",
+        json!({"source": "handbook", "scope": scope, "items": [{"content": "x"}]}),
+    );
     least::<SummarizeMessagesInput>("summarize_messages_input", json!({"max_tokens": 500}));
     least::<ConversationRange>(
         "conversation_range",
@@ -151,6 +159,19 @@ fn answers_about_messages_and_facts_with_more_or_fewer_fields_are_read() {
     assert_eq!((recalled.values.len(), recalled.truncated), (0, false));
     let summary: SummarizeMessagesOutput = read(json!({"text": "t", "digest": "d", "since": 1}));
     assert!(!summary.kept);
+}
+
+#[test]
+fn answers_of_sources_with_more_or_fewer_fields_are_read() {
+    let found = json!({"items": [{"content": "c", "source": "s", "since": 1}], "since": 1});
+    let found: QuerySourceOutput = serde_json::from_value(found).unwrap();
+    assert_eq!(
+        (found.items.len(), found.truncated, found.omitted),
+        (1, false, 0)
+    );
+    assert_eq!(found.items[0].score, None);
+    let written: WriteSourceOutput = serde_json::from_value(json!({"since": 1})).unwrap();
+    assert_eq!(written, WriteSourceOutput::default());
 }
 
 #[test]

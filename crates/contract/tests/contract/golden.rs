@@ -7,15 +7,16 @@ use notekeeper_contract::{
     AddMessagesInput, AddMessagesOutput, CallModelInput, CallModelOutput, ChatMemory, ChatMessage,
     ChatToolCall, ChatToolDefinition, ClearMessagesInput, ClearMessagesOutput, ConversationRange,
     ConversationSummary, DeleteMemoryInput, DeletedMemory, Delivery, DescribeMemoryInput,
-    DescribeMemoryOutput, ForgetInput, Forgotten, GetMessagesInput, GetMessagesOutput,
-    ListConversationsInput, ListConversationsOutput, ListFactsInput, ListFactsOutput,
-    ListMemoryInput, ListedConversation, ListedFact, ListedMemory, LoadSnapshotInput,
-    LoadSnapshotOutput, MemoryBlock, MemoryContent, MemoryDescription, MemoryFile, MemoryMatch,
-    MemoryMatches, MemoryPlace, MessageForm, MetadataSource, OperationRef, Outcome,
-    OutlinedMessage, PreambleRef, ReadMemoryInput, RecallForm, RecallInput, RecallOutput,
-    RecalledFact, Refused, RememberInput, Remembered, RenderOptions, ScopeRef, SearchMemoryInput,
-    SnapshotAnswer, SnapshotRequest, SnapshotStats, SummarizeMessagesInput,
-    SummarizeMessagesOutput, ToolInput, WriteMemoryInput, WrittenMemory,
+    DescribeMemoryOutput, FailedSource, ForgetInput, Forgotten, FoundItem, GetMessagesInput,
+    GetMessagesOutput, ListConversationsInput, ListConversationsOutput, ListFactsInput,
+    ListFactsOutput, ListMemoryInput, ListedConversation, ListedFact, ListedMemory,
+    LoadSnapshotInput, LoadSnapshotOutput, MemoryBlock, MemoryContent, MemoryDescription,
+    MemoryFile, MemoryMatch, MemoryMatches, MemoryPlace, MessageForm, MetadataSource, OperationRef,
+    Outcome, OutlinedMessage, PreambleRef, QuerySourceInput, QuerySourceOutput, ReadMemoryInput,
+    RecallForm, RecallInput, RecallOutput, RecalledFact, Refused, RememberInput, Remembered,
+    RenderOptions, ScopeRef, SearchMemoryInput, SnapshotAnswer, SnapshotRequest, SnapshotStats,
+    SourceEvent, SummarizeMessagesInput, SummarizeMessagesOutput, ToolInput, WriteMemoryInput,
+    WriteSourceInput, WriteSourceOutput, WrittenItem, WrittenMemory,
 };
 use notekeeper_domain::Refusal;
 use serde::{Serialize, de::DeserializeOwned};
@@ -711,4 +712,96 @@ fn list_conversations() {
         more: true,
     };
     golden("list_conversations_output", &output);
+}
+
+/// The JSON object of a literal.
+fn object(value: serde_json::Value) -> serde_json::Map<String, serde_json::Value> {
+    value.as_object().expect("an object").clone()
+}
+
+#[test]
+fn query_source() {
+    let input = QuerySourceInput {
+        source: "handbook".to_owned(),
+        scope: scope(),
+        workspace: Some("project".to_owned()),
+        query: "how long do refunds take".to_owned(),
+        k: 3,
+        condition: object(json!({"tier": "public", "tags": ["billing"]})),
+        scratchpad: object(json!({"plan": {"step": 2}})),
+    };
+    golden("query_source_input", &input);
+    let output = QuerySourceOutput {
+        items: vec![
+            FoundItem {
+                content: "Refunds take 5 business days.".to_owned(),
+                source: "handbook".to_owned(),
+                id: Some("refunds-1".to_owned()),
+                score: Some(0.75),
+                metadata: object(json!({"tier": "public"})),
+            },
+            FoundItem {
+                content: "Ask before you promise a date.".to_owned(),
+                source: "scratchpad".to_owned(),
+                ..FoundItem::default()
+            },
+        ],
+        truncated: true,
+        omitted: 1,
+        timed_out: vec!["search".to_owned()],
+        failed: vec![FailedSource {
+            source: "registry".to_owned(),
+            kind: "Unavailable".to_owned(),
+            message: "the search tool is unavailable: connection refused".to_owned(),
+        }],
+    };
+    golden("query_source_output", &output);
+    golden("query_source_output_empty", &QuerySourceOutput::default());
+}
+
+#[test]
+fn write_source() {
+    let input = WriteSourceInput {
+        source: "kb".to_owned(),
+        scope: scope(),
+        workspace: Some("project".to_owned()),
+        items: vec![
+            WrittenItem {
+                content: "Refunds take 5 business days.".to_owned(),
+                metadata: object(json!({"id": "refunds-1", "tier": "public"})),
+            },
+            WrittenItem {
+                content: "Store credit never expires.".to_owned(),
+                ..WrittenItem::default()
+            },
+        ],
+        operation: operation(),
+    };
+    golden("write_source_input", &input);
+    let output = WriteSourceOutput {
+        accepted: vec!["handbook".to_owned()],
+        refused: vec!["registry".to_owned()],
+        failed: vec![FailedSource {
+            source: "index".to_owned(),
+            kind: "Unavailable".to_owned(),
+            message: "store is unavailable: connection refused".to_owned(),
+        }],
+        events: vec![
+            SourceEvent {
+                event: "memory.written".to_owned(),
+                source: "handbook".to_owned(),
+                items: 2,
+                policy: None,
+            },
+            SourceEvent {
+                event: "memory.write_refused".to_owned(),
+                source: "registry".to_owned(),
+                items: 2,
+                policy: Some("ignore".to_owned()),
+            },
+        ],
+        scratchpad: object(json!({"refunds-1": "Refunds take 5 business days."})),
+    };
+    golden("write_source_output", &output);
+    golden("write_source_output_empty", &WriteSourceOutput::default());
 }
