@@ -42,6 +42,7 @@ mod kept_messages;
 mod kept_metadata;
 mod kept_receipt;
 mod lock_pause;
+mod nearness;
 mod notes;
 mod optimistic;
 mod postgres;
@@ -50,6 +51,7 @@ mod request;
 mod scoring;
 mod snapshots;
 mod sqlite;
+mod time;
 mod transcripts;
 mod values;
 mod vectors;
@@ -80,9 +82,13 @@ pub use transcripts::{
     TranscriptBounds, TranscriptPart, TranscriptStore,
 };
 pub use values::{
-    CONTENT_BYTES_MAX, DIGEST_BYTES_MAX, check_content, check_messages, check_operation,
+    CONTENT_BYTES_MAX, DIGEST_BYTES_MAX, check_chunks, check_collection, check_content,
+    check_embedding, check_messages, check_operation,
 };
-pub use vectors::{Chunk, ChunkMark, ChunksKept, FoundChunk, VectorCollection, VectorStore};
+pub use vectors::{
+    CHUNKS_KEPT_MAX, COLLECTION_BYTES_MAX, Chunk, ChunkMark, ChunksKept, EMBEDDING_DIMENSIONS_MAX,
+    FoundChunk, MARK_BYTES_MAX, MODEL_BYTES_MAX, VectorCollection, VectorStore,
+};
 pub use view::{
     ListedNote, Listing, Names, NotePart, NoteText, NoteTexts, NotebookBounds, TextBounds,
 };

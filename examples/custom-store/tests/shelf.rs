@@ -55,6 +55,8 @@ async fn the_shelf_does_what_every_store_must() {
         Capability::Snapshots,
         Capability::Transcripts,
         Capability::Facts,
+        Capability::Vectors,
+        Capability::Journal,
     ] {
         assert!(report.left_out.contains(&left_out), "{report}");
     }

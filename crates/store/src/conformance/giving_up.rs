@@ -5,7 +5,12 @@ use std::pin::pin;
 
 use futures::future::{Either, select};
 
-use super::{facts::FactsOfScope, fixture::operation, transcripts::Conversation};
+use super::{
+    facts::FactsOfScope,
+    fixture::operation,
+    transcripts::Conversation,
+    vectors::{Collection, chunk},
+};
 use crate::Store;
 
 /// How many turns other tasks get before a call is given up: from before it began to after it ended.
@@ -18,6 +23,9 @@ pub(super) async fn exercise<S: Store>(store: &S) {
     }
     if let Some(facts) = store.facts() {
         remembering_and_forgetting_take_effect_once(&FactsOfScope::new(facts, "g/f")).await;
+    }
+    if let Some(vectors) = store.vectors() {
+        keeping_takes_effect_once(&Collection::new(vectors, "g/v")).await;
     }
 }
 
@@ -79,5 +87,28 @@ async fn remembering_and_forgetting_take_effect_once(facts: &FactsOfScope<'_>) {
         );
         assert_eq!(facts.value("key").await, None);
         assert_eq!(facts.keys(&word).await, [""; 0]);
+    }
+}
+
+async fn keeping_takes_effect_once(collection: &Collection<'_>) {
+    for turns in TURNS {
+        let ids = ["a", "b"].map(|part| format!("{part} after {turns}"));
+        let chunks = ids.each_ref().map(|id| chunk(id, &[1.0]));
+        let keep = operation(&format!("keep {turns}"), "f");
+        give_up_after(turns, collection.keep(&chunks, Some(&keep))).await;
+        let there = collection.all().await;
+        assert!(
+            there.is_empty() || there == ids,
+            "all of a call that was given up is there, or nothing: {there:?}"
+        );
+        collection.keep(&chunks, Some(&keep)).await.expect("keep");
+        assert_eq!(collection.all().await, ids);
+        collection.remove(&ids.each_ref().map(String::as_str)).await;
+        let again = collection.keep(&chunks, Some(&keep)).await;
+        assert!(
+            again.expect("replay").replayed,
+            "a keeping that was given up and repeated takes effect once"
+        );
+        assert_eq!(collection.all().await, [""; 0]);
     }
 }

@@ -16,8 +16,8 @@
 //! ```
 //!
 //! It wants a Tokio runtime of any flavour, makes no assumption about the store's speed, and writes
-//! a few hundred notes, a few thousand messages and a few hundred facts of at most a few kilobytes,
-//! save for two messages and some values of the largest size that is allowed, and for texts and
+//! a few hundred notes, a few thousand messages and chunks and a few hundred facts of at most a few
+//! kilobytes, save for two messages and some values of the largest size that is allowed, and for texts and
 //! messages of more than 16 MiB, which are to be refused. What it can't show is left to a store's own
 //! tests: that what it keeps outlives the process, and what a crash in the middle of a mutation leaves
 //! behind.
@@ -26,6 +26,7 @@ mod editing;
 mod facts;
 mod fixture;
 mod giving_up;
+mod journal;
 mod listing;
 mod metadata;
 mod minimal;
@@ -37,7 +38,9 @@ mod report;
 mod searching;
 mod snapshots;
 mod tenants;
+mod texts;
 mod transcripts;
+mod vectors;
 mod versions;
 
 pub use minimal::MinimalStore;
@@ -81,6 +84,9 @@ where
     snapshots::exercise(&make_store().await).await;
     transcripts::exercise(&make_store().await).await;
     facts::exercise(&make_store().await).await;
+    texts::exercise(&make_store().await).await;
+    journal::exercise(&make_store().await).await;
+    vectors::exercise(&make_store().await).await;
     operations::exercise(&make_store().await).await;
     giving_up::exercise(&make_store().await).await;
     println!("{report}");
@@ -117,4 +123,36 @@ where
     facts::exercise(&make_store().await).await;
     operations::exercise(&make_store().await).await;
     giving_up::exercise(&make_store().await).await;
+}
+
+/// Runs what the suite says of vectors alone, for who works on them: [`exercise`] does so as well.
+///
+/// # Panics
+///
+/// As [`exercise`] does.
+pub async fn exercise_vectors<S, F, Fut>(make_store: F)
+where
+    S: Store,
+    F: Fn() -> Fut,
+    Fut: Future<Output = S>,
+{
+    vectors::exercise(&make_store().await).await;
+    operations::exercise(&make_store().await).await;
+    giving_up::exercise(&make_store().await).await;
+}
+
+/// Runs what the suite says of journals and of texts alone, for who works on them: [`exercise`] does so
+/// as well.
+///
+/// # Panics
+///
+/// As [`exercise`] does.
+pub async fn exercise_reads_of_sources<S, F, Fut>(make_store: F)
+where
+    S: Store,
+    F: Fn() -> Fut,
+    Fut: Future<Output = S>,
+{
+    texts::exercise(&make_store().await).await;
+    journal::exercise(&make_store().await).await;
 }

@@ -7,6 +7,7 @@ use super::{
     fixture::{Notebook, append, assert_operation_conflict, notebook, operation},
     receipts::NEWER_OPERATIONS,
     transcripts::Conversation,
+    vectors::{Collection, chunk},
 };
 use crate::{Expected, MutationError, Store};
 
@@ -26,9 +27,10 @@ enum Kind {
     Clear,
     Remember,
     Forget,
+    Keep,
 }
 
-const KINDS: [Kind; 7] = [
+const KINDS: [Kind; 8] = [
     Kind::Edit,
     Kind::Write,
     Kind::Delete,
@@ -36,6 +38,7 @@ const KINDS: [Kind; 7] = [
     Kind::Clear,
     Kind::Remember,
     Kind::Forget,
+    Kind::Keep,
 ];
 
 impl Kind {
@@ -50,6 +53,7 @@ struct Kept<'s, S> {
     notes: Notebook<'s, S>,
     conversation: Option<Conversation<'s>>,
     facts: Option<FactsOfScope<'s>>,
+    chunks: Option<Collection<'s>>,
 }
 
 impl<'s, S: Store> Kept<'s, S> {
@@ -59,6 +63,7 @@ impl<'s, S: Store> Kept<'s, S> {
             notes: notebook(store, scope),
             conversation: transcripts.map(|store| Conversation::new(store, scope, "main")),
             facts: store.facts().map(|store| FactsOfScope::new(store, scope)),
+            chunks: store.vectors().map(|store| Collection::new(store, scope)),
         }
     }
 
@@ -67,6 +72,7 @@ impl<'s, S: Store> Kept<'s, S> {
         let kinds = KINDS.into_iter().filter(|kind| match kind {
             Kind::Add | Kind::Clear => self.conversation.is_some(),
             Kind::Remember | Kind::Forget => self.facts.is_some(),
+            Kind::Keep => self.chunks.is_some(),
             Kind::Edit | Kind::Write | Kind::Delete => true,
         });
         kinds.collect()
@@ -100,6 +106,11 @@ impl<'s, S: Store> Kept<'s, S> {
                 made.map(|made| made.replayed)
             }
             Kind::Forget => facts().forget("key", some).await.map(|made| made.replayed),
+            Kind::Keep => {
+                let chunks = self.chunks.as_ref().expect("one of `kinds`");
+                let made = chunks.keep(&[chunk("x", &[1.0])], some).await;
+                made.map(|made| made.replayed)
+            }
         }
     }
 
@@ -112,6 +123,9 @@ impl<'s, S: Store> Kept<'s, S> {
         }
         if let Some(facts) = &self.facts {
             kept.extend(facts.value("key").await);
+        }
+        if let Some(chunks) = &self.chunks {
+            kept.extend(chunks.all().await);
         }
         (notes, kept)
     }
@@ -152,7 +166,7 @@ async fn an_id_is_of_one_kind_of_operation<S: Store>(store: &S) {
 async fn clearing_leaves_notes_and_facts<S: Store>(store: &S) {
     let kept = Kept::of(store, "i/clear");
     for (index, kind) in kept.kinds().into_iter().enumerate() {
-        if matches!(kind, Kind::Edit | Kind::Write | Kind::Add | Kind::Remember) {
+        if !matches!(kind, Kind::Delete | Kind::Clear | Kind::Forget) {
             let own = operation(&index.to_string(), "f");
             kept.apply(kind, &own).await.expect("the id is free");
         }
@@ -164,8 +178,12 @@ async fn clearing_leaves_notes_and_facts<S: Store>(store: &S) {
     conversation.clear(None).await.expect("clear");
     let (notes_after, rest) = kept.state().await;
     assert_eq!(notes_after, notes, "clearing messages leaves notes");
-    let expected: &[&str] = if kept.facts.is_some() { &["x"] } else { &[] };
-    assert_eq!(rest, expected, "clearing messages leaves facts");
+    let others = usize::from(kept.facts.is_some()) + usize::from(kept.chunks.is_some());
+    assert_eq!(
+        rest,
+        vec!["x"; others],
+        "clearing messages leaves facts and chunks"
+    );
 }
 
 async fn newer_operations_of_any_kind_dont_push_out_a_receipt<S: Store>(store: &S) {

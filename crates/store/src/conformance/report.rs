@@ -23,6 +23,10 @@ pub enum Capability {
     Transcripts,
     /// Facts and recall ([`Store::facts`]). A memory that is to have them can't use the store.
     Facts,
+    /// Vectors ([`Store::vectors`]). Sources that find by likeness of meaning can't use the store.
+    Vectors,
+    /// Which operations changed notes ([`Store::journal`]). A source of them can't use the store.
+    Journal,
 }
 
 impl fmt::Display for Capability {
@@ -34,6 +38,8 @@ impl fmt::Display for Capability {
             Self::Snapshots => "texts of snapshots",
             Self::Transcripts => "transcripts",
             Self::Facts => "facts",
+            Self::Vectors => "vectors",
+            Self::Journal => "a journal",
         })
     }
 }
@@ -66,6 +72,12 @@ impl Report {
         }
         if store.facts().is_none() {
             report.leaves_out(Capability::Facts);
+        }
+        if store.vectors().is_none() {
+            report.leaves_out(Capability::Vectors);
+        }
+        if store.journal().is_none() {
+            report.leaves_out(Capability::Journal);
         }
         report
     }

@@ -17,9 +17,8 @@ use super::{
     reading::read,
     store::Work,
     text::{self, seconds},
-    time::utc,
 };
-use crate::{Denial, ListedNote, Listing, Names, NotebookBounds, StoreError};
+use crate::{Denial, ListedNote, Listing, Names, NotebookBounds, StoreError, time::utc};
 
 /// The first names of a scope that `wanted` lets through.
 pub(super) fn names(

@@ -23,7 +23,6 @@ mod root;
 mod snapshots;
 mod store;
 mod text;
-mod time;
 mod warnings;
 
 #[cfg(test)]

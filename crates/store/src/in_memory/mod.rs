@@ -2,10 +2,12 @@
 //! simplest code.
 
 mod facts;
+mod journal;
 mod notes;
 mod receipts;
 mod snapshots;
 mod transcripts;
+mod vectors;
 
 use std::{
     collections::BTreeMap,
@@ -14,8 +16,10 @@ use std::{
 
 use notekeeper_domain::{ConversationId, FactKey, NoteName, Scope};
 
-use self::{facts::KeptFact, notes::Note, receipts::Receipts, transcripts::Transcript};
-use crate::{FactStore, SnapshotStore, Store, TranscriptStore};
+use self::{
+    facts::KeptFact, notes::Note, receipts::Receipts, transcripts::Transcript, vectors::KeptChunks,
+};
+use crate::{FactStore, JournalStore, SnapshotStore, Store, TranscriptStore, VectorStore};
 
 /// A store that lives as long as its process.
 ///
@@ -40,6 +44,8 @@ struct ScopeState {
     notes: BTreeMap<NoteName, Note>,
     transcripts: BTreeMap<ConversationId, Transcript>,
     facts: BTreeMap<FactKey, KeptFact>,
+    /// By collection.
+    chunks: BTreeMap<String, KeptChunks>,
     receipts: Receipts,
     snapshots: BTreeMap<String, String>,
 }
@@ -62,6 +68,14 @@ impl Store for InMemoryStore {
     }
 
     fn facts(&self) -> Option<&dyn FactStore> {
+        Some(self)
+    }
+
+    fn vectors(&self) -> Option<&dyn VectorStore> {
+        Some(self)
+    }
+
+    fn journal(&self) -> Option<&dyn JournalStore> {
         Some(self)
     }
 }

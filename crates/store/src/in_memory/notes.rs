@@ -38,11 +38,11 @@ impl InMemoryStore {
     }
 
     /// A mutation: receipt, expectation, change, receipt. `change` gives the new text (`None`:
-    /// no note) from the current one.
+    /// no note) from the current one. The kind is what the journal calls it.
     fn mutate(
         &self,
         scope: &Scope,
-        name: &NoteName,
+        (kind, name): (&str, &NoteName),
         expected: &Expected,
         operation: Option<&Operation>,
         metadata: Option<&WriteMetadata>,
@@ -91,7 +91,8 @@ impl InMemoryStore {
             }
             None => drop(in_scope.notes.remove(name)),
         }
-        in_scope.receipts.keep(operation, &receipt);
+        let receipts = &mut in_scope.receipts;
+        receipts.keep_change(operation, kind, name, &receipt);
         Ok(receipt)
     }
 }
@@ -136,7 +137,7 @@ impl NoteStore for InMemoryStore {
         let (expected, metadata) = (&request.expected, request.metadata);
         self.mutate(
             scope,
-            name,
+            ("edit", name),
             expected,
             Some(operation),
             metadata,
@@ -158,7 +159,7 @@ impl NoteStore for InMemoryStore {
         let metadata = request.metadata;
         self.mutate(
             scope,
-            name,
+            ("write", name),
             request.expected,
             operation,
             metadata,
@@ -178,7 +179,8 @@ impl NoteStore for InMemoryStore {
         expected: &Expected,
         operation: Option<&Operation>,
     ) -> Result<Receipt, MutationError> {
-        self.mutate(scope, name, expected, operation, None, |current| {
+        let deletion = ("delete", name);
+        self.mutate(scope, deletion, expected, operation, None, |current| {
             Ok((None, ReceiptStatus::of_deletion(current.is_some())))
         })
     }

@@ -1,12 +1,15 @@
 //! Receipts of a scope: what its newest operations came to, of whatever kind they were.
 
-use std::collections::{HashMap, VecDeque};
+use std::{
+    collections::{HashMap, VecDeque},
+    time::{SystemTime, UNIX_EPOCH},
+};
 
-use notekeeper_domain::{Fingerprint, Operation, OperationId};
+use notekeeper_domain::{Fingerprint, NoteName, Operation, OperationId};
 
 use crate::{
-    FactForgotten, FactKept, MessagesAdded, MessagesCleared, MutationError, Receipt,
-    values::RECEIPTS_PER_SCOPE_MAX,
+    ChunksKept, FactForgotten, FactKept, JournalEntry, MessagesAdded, MessagesCleared,
+    MutationError, Receipt, time::utc, values::RECEIPTS_PER_SCOPE_MAX,
 };
 
 #[derive(Debug, Default)]
@@ -14,6 +17,8 @@ pub(super) struct Receipts {
     kept: HashMap<OperationId, (Fingerprint, Outcome)>,
     /// Ids of the receipts, oldest first.
     order: VecDeque<OperationId>,
+    /// What those say that changed notes, oldest first.
+    changes: VecDeque<JournalEntry>,
 }
 
 /// What an operation came to.
@@ -24,6 +29,7 @@ pub(super) enum Outcome {
     Cleared(MessagesCleared),
     Remembered(FactKept),
     Forgotten(FactForgotten),
+    Kept(ChunksKept),
 }
 
 /// What one kind of operation comes to.
@@ -65,7 +71,40 @@ impl Receipts {
             && let Some(oldest) = self.order.pop_front()
         {
             self.kept.remove(&oldest);
+            let change = self.changes.front();
+            if change.is_some_and(|change| change.operation_id == oldest.as_str()) {
+                self.changes.pop_front();
+            }
         }
+    }
+
+    /// Keeps what a change of a note came to; `kind` is what its receipts are called in databases.
+    pub(super) fn keep_change(
+        &mut self,
+        operation: Option<&Operation>,
+        kind: &str,
+        note: &NoteName,
+        made: &Receipt,
+    ) {
+        self.keep(operation, made);
+        let Some(operation) = operation else {
+            return;
+        };
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+        let seconds = since_1970.map_or(0, |since| since.as_secs());
+        self.changes.push_back(JournalEntry {
+            operation_id: operation.id.as_str().to_owned(),
+            kind: kind.to_owned(),
+            note: note.as_str().to_owned(),
+            status: made.status,
+            version: made.version.clone(),
+            at: utc(i64::try_from(seconds).unwrap_or(i64::MAX)),
+        });
+    }
+
+    /// What operations did to notes, the newest first.
+    pub(super) fn newest_changes(&self) -> impl Iterator<Item = &JournalEntry> {
+        self.changes.iter().rev()
     }
 }
 
@@ -92,7 +131,11 @@ macro_rules! outcome_of_kind {
         impl OutcomeOfKind for $outcome {
             fn replayed(outcome: &Outcome) -> Option<Self> {
                 match outcome {
-                    Outcome::$kind(made) => Some(Self { replayed: true, ..*made }),
+                    Outcome::$kind(made) => {
+                        let mut again = *made;
+                        again.replayed = true;
+                        Some(again)
+                    }
                     _ => None,
                 }
             }
@@ -108,5 +151,6 @@ outcome_of_kind! {
     Added is MessagesAdded,
     Cleared is MessagesCleared,
     Remembered is FactKept,
-    Forgotten is FactForgotten
+    Forgotten is FactForgotten,
+    Kept is ChunksKept
 }

@@ -18,8 +18,16 @@ async fn in_memory_does_what_every_store_must() {
 #[tokio::test]
 async fn a_store_with_only_what_it_must_have_does_as_well() {
     let report = conformance::exercise(async || MinimalStore::default()).await;
-    use Capability::{Facts, Metadata, Snapshots, Tails, Transcripts};
-    let left_out = [Metadata, Tails, Snapshots, Transcripts, Facts];
+    use Capability::{Facts, Journal, Metadata, Snapshots, Tails, Transcripts, Vectors};
+    let left_out = [
+        Metadata,
+        Tails,
+        Snapshots,
+        Transcripts,
+        Facts,
+        Vectors,
+        Journal,
+    ];
     assert_eq!(report.left_out, left_out, "{report}");
 }
 
@@ -30,7 +38,7 @@ async fn so_does_one_whose_edits_give_up_beside_others() {
     assert_eq!(
         report.to_string(),
         "`minimal` does what every store must; left out: edits that never give up, metadata of \
-         writes, ends of over-long notes, texts of snapshots, transcripts, facts"
+         writes, ends of over-long notes, texts of snapshots, transcripts, facts, vectors, a journal"
     );
 }
 
@@ -44,7 +52,8 @@ async fn sqlite_does_what_every_store_must() {
         store
     })
     .await;
-    assert_eq!(report.left_out, [], "{report}");
+    use Capability::{Journal, Vectors};
+    assert_eq!(report.left_out, [Vectors, Journal], "{report}");
 }
 
 #[tokio::test]
@@ -57,8 +66,8 @@ async fn files_do_what_every_store_must() {
         store
     })
     .await;
-    use Capability::{Facts, Metadata, Transcripts};
-    let left_out = [Metadata, Transcripts, Facts];
+    use Capability::{Facts, Journal, Metadata, Transcripts, Vectors};
+    let left_out = [Metadata, Transcripts, Facts, Vectors, Journal];
     assert_eq!(report.left_out, left_out, "{report}");
 }
 
@@ -75,5 +84,6 @@ async fn postgres_does_what_every_store_must() {
         store
     })
     .await;
-    assert_eq!(report.left_out, [], "{report}");
+    use Capability::{Journal, Vectors};
+    assert_eq!(report.left_out, [Vectors, Journal], "{report}");
 }

@@ -1,10 +1,10 @@
-//! Times of files, as lists show them.
+//! Times as lists show them.
 
 /// Seconds of a day.
 const DAY: i64 = 86_400;
 
 /// A time in UTC, as `2026-11-30T04:05:06Z`, from seconds since 1970.
-pub(super) fn utc(seconds: i64) -> String {
+pub(crate) fn utc(seconds: i64) -> String {
     let (days, rest) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
     let (year, month, day) = date(days);
     let (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60);
