@@ -50,6 +50,23 @@ pub trait Source: Send + Sync + Debug {
     fn accepts_writes(&self) -> bool {
         true
     }
+
+    /// Whether a write for the scope of this call gets past the policies that stand before the source;
+    /// nothing is written. A composition asks it of all its legs before it writes to any of them, so
+    /// that no leg keeps what another refuses the tenant.
+    ///
+    /// # Errors
+    ///
+    /// As [`write`](Self::write) for the same scope.
+    async fn admit_write(&self, call: &SourceCall<'_>) -> Result<(), SourceError> {
+        let _ = call;
+        Ok(())
+    }
+
+    /// What it is made of: the legs of a composition, in their order, or what a decorator decorates.
+    fn members(&self) -> &[Arc<dyn Source>] {
+        &[]
+    }
 }
 
 /// What a source is asked.

@@ -1,6 +1,5 @@
 //! Which items a query wants.
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
 use super::ItemMetadata;
@@ -25,8 +24,7 @@ use crate::canonical_json;
 /// assert!(!matches(json!({"tier": "pub%"})));
 /// assert!(!matches(json!({"owner": null})));
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Where(Map<String, Value>);
 
 impl Where {

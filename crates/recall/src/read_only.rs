@@ -1,0 +1,111 @@
+//! A source that may not be written to, whatever it could keep.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use async_trait::async_trait;
+use notekeeper_domain::Item;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Answer, Source, SourceCall, SourceError, SourceEvent, SourceQuery, WriteOperation, Written,
+};
+
+/// What becomes of a write that isn't allowed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnWrite {
+    /// It fails with [`SourceError::WriteRefused`].
+    #[default]
+    Refuse,
+    /// It is dropped, and listed in [`Written::refused`].
+    Ignore,
+}
+
+impl OnWrite {
+    /// As settings and events name it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Refuse => "refuse",
+            Self::Ignore => "ignore",
+        }
+    }
+}
+
+/// Passes queries through to the inner source, and no write: for what an agent may read and must not
+/// extend.
+///
+/// It turns away the attempt, not what is in it: an empty write as well, and before any other policy is
+/// asked. In a composition a refusal counts as a failure of that leg; `ignore` is for compositions whose
+/// other legs are to keep what is written.
+#[derive(Debug)]
+pub struct ReadOnlySource {
+    inner: Arc<dyn Source>,
+    on_write: OnWrite,
+    refused_writes: AtomicU64,
+}
+
+impl ReadOnlySource {
+    /// The inner source, read-only.
+    pub fn new(inner: Arc<dyn Source>, on_write: OnWrite) -> Self {
+        Self {
+            inner,
+            on_write,
+            refused_writes: AtomicU64::new(0),
+        }
+    }
+
+    /// How many writes were turned away, since the source was made.
+    pub fn refused_writes(&self) -> u64 {
+        self.refused_writes.load(Ordering::Relaxed)
+    }
+}
+
+#[async_trait]
+impl Source for ReadOnlySource {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    async fn query(
+        &self,
+        query: &SourceQuery,
+        call: &SourceCall<'_>,
+    ) -> Result<Answer, SourceError> {
+        self.inner.query(query, call).await
+    }
+
+    async fn write(
+        &self,
+        items: &[Item],
+        _operation: &WriteOperation,
+        call: &SourceCall<'_>,
+    ) -> Result<Written, SourceError> {
+        self.refused_writes.fetch_add(1, Ordering::Relaxed);
+        call.events.tell(SourceEvent::WriteRefused {
+            source: self.name().to_owned(),
+            items: items.len(),
+            policy: self.on_write.as_str(),
+        });
+        match self.on_write {
+            OnWrite::Refuse => Err(SourceError::WriteRefused {
+                source_name: self.name().to_owned(),
+                items: items.len(),
+            }),
+            OnWrite::Ignore => Ok(Written::refused_by(self.name())),
+        }
+    }
+
+    fn accepts_writes(&self) -> bool {
+        false
+    }
+
+    fn members(&self) -> &[Arc<dyn Source>] {
+        std::slice::from_ref(&self.inner)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! A guard between tenants.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use notekeeper_domain::Item;
+
+use crate::{
+    Answer, NamespaceRequired, ScopePolicy, Source, SourceCall, SourceError, SourceEvent,
+    SourceQuery, WriteOperation, Written,
+};
+
+/// Lets a call at the inner source only where a policy allows its scope. What isn't allowed is refused
+/// before the inner source is touched; what is allowed goes through as if no guard were there, name
+/// included.
+///
+/// That a source finds items of the call's scope alone is the source's own duty; this is the second
+/// wall, for scopes that are no tenant's, or another's than the source is for.
+#[derive(Debug)]
+pub struct ScopedSource {
+    inner: Arc<dyn Source>,
+    policy: Arc<dyn ScopePolicy>,
+}
+
+impl ScopedSource {
+    /// A guard that wants a namespace, whichever.
+    pub fn new(inner: Arc<dyn Source>) -> Self {
+        Self::with_policy(inner, Arc::new(NamespaceRequired))
+    }
+
+    /// A guard with this policy.
+    pub fn with_policy(inner: Arc<dyn Source>, policy: Arc<dyn ScopePolicy>) -> Self {
+        Self { inner, policy }
+    }
+
+    async fn check(&self, call: &SourceCall<'_>) -> Result<(), SourceError> {
+        match self.policy.allows(call).await {
+            Ok(true) => Ok(()),
+            // Why the policy itself failed may tell of the tenant, and nobody but its author can use it.
+            Ok(false) | Err(_) => Err(SourceError::ScopeRefused {
+                source_name: self.name().to_owned(),
+                reason: self.policy.requirement(),
+            }),
+        }
+    }
+}
+
+#[async_trait]
+impl Source for ScopedSource {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    async fn query(
+        &self,
+        query: &SourceQuery,
+        call: &SourceCall<'_>,
+    ) -> Result<Answer, SourceError> {
+        self.check(call).await?;
+        self.inner.query(query, call).await
+    }
+
+    async fn write(
+        &self,
+        items: &[Item],
+        operation: &WriteOperation,
+        call: &SourceCall<'_>,
+    ) -> Result<Written, SourceError> {
+        self.check(call).await?;
+        let written = self.inner.write(items, operation, call).await?;
+        // A write that never happened is nothing to tell of.
+        if self.accepts_writes() && !written.accepted.is_empty() {
+            call.events.tell(SourceEvent::Written {
+                source: self.name().to_owned(),
+                items: items.len(),
+            });
+        }
+        Ok(written)
+    }
+
+    fn accepts_writes(&self) -> bool {
+        self.inner.accepts_writes()
+    }
+
+    async fn admit_write(&self, call: &SourceCall<'_>) -> Result<(), SourceError> {
+        self.check(call).await?;
+        self.inner.admit_write(call).await
+    }
+
+    fn members(&self) -> &[Arc<dyn Source>] {
+        std::slice::from_ref(&self.inner)
+    }
+}
+
+#[cfg(test)]
+mod tests;

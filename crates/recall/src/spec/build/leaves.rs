@@ -1,0 +1,182 @@
+//! Sources with something behind them.
+
+use std::sync::Arc;
+
+use notekeeper_domain::ConversationId;
+use notekeeper_models::EmbeddingModel;
+
+use super::{InvalidSource, invalid, unknown};
+use crate::{
+    FactsSource, FileSource, JournalSource, ScratchpadSource, Source, SourceKind, SourceParts,
+    SourceSpec, StoreKeeps, ToolSource, ToolSpec, TranscriptSource, VectorPlace, VectorSource,
+};
+
+/// Longest `timeout_seconds` of a tool: ten minutes. Nobody who asks a source waits longer.
+const TOOL_TIMEOUT_SECONDS_MAX: u64 = 600;
+
+/// Longest name of a collection or an argument, in bytes.
+const NAME_BYTES_MAX: usize = 100;
+
+/// The source, ready-made, of a program whose store `default` keeps facts.
+pub(super) fn ready_made_hybrid(_parts: &SourceParts) -> Option<SourceSpec> {
+    None
+}
+
+/// The source of this kind, which isn't made of others.
+pub(super) fn leaf(
+    kind: &SourceKind,
+    name: &str,
+    path: &str,
+    parts: &SourceParts,
+) -> Result<Arc<dyn Source>, InvalidSource> {
+    let at = Place { path, parts };
+    let stores = || parts.stores.clone();
+    Ok(match kind {
+        SourceKind::Vector { index } => Arc::new(at.vectors(index, name)?),
+        SourceKind::File { store } => {
+            at.store(store)?;
+            Arc::new(FileSource::new(name, stores(), store))
+        }
+        SourceKind::Journal { store } => {
+            at.store_with(store, "journal of changes", |it| it.journal)?;
+            Arc::new(JournalSource::new(name, stores(), store))
+        }
+        SourceKind::Facts { store } => {
+            at.store_with(store, "facts", |it| it.facts)?;
+            Arc::new(FactsSource::new(name, stores(), store))
+        }
+        SourceKind::Transcript {
+            store,
+            conversation,
+        } => {
+            at.store_with(store, "transcripts", |it| it.transcripts)?;
+            let conversation = conversation.as_deref().map(ConversationId::parse);
+            let conversation = conversation
+                .transpose()
+                .map_err(|fault| at.fault("conversation", fault))?;
+            Arc::new(TranscriptSource::new(name, stores(), store, conversation))
+        }
+        SourceKind::Scratchpad => Arc::new(ScratchpadSource::new(name)),
+        SourceKind::Tool { tool, query_arg } => Arc::new(at.tool(tool, query_arg, name)?),
+        _ => {
+            return Err(invalid(
+                path,
+                format!("the kind `{}` can't be made yet", kind.as_str()),
+            ));
+        }
+    })
+}
+
+/// Where in the settings a source is made, and from what.
+struct Place<'a> {
+    path: &'a str,
+    parts: &'a SourceParts,
+}
+
+impl Place<'_> {
+    /// A fault of one of the source's settings.
+    fn fault(&self, key: &str, message: impl ToString) -> InvalidSource {
+        invalid(&format!("{}.{key}", self.path), message)
+    }
+
+    fn store(&self, store: &str) -> Result<StoreKeeps, InvalidSource> {
+        let known = &self.parts.store_kinds;
+        let keeps = known.get(store).copied();
+        keeps.ok_or_else(|| {
+            unknown(
+                &format!("{}.store", self.path),
+                "store",
+                store,
+                known.keys(),
+            )
+        })
+    }
+
+    fn store_with(
+        &self,
+        store: &str,
+        what: &str,
+        keeps: impl Fn(&StoreKeeps) -> bool,
+    ) -> Result<(), InvalidSource> {
+        match keeps(&self.store(store)?) {
+            true => Ok(()),
+            false => Err(self.fault(
+                "store",
+                format!("the store `{store}` keeps no {what}; name one that does"),
+            )),
+        }
+    }
+
+    fn embedder(&self, embedder: &str) -> Result<Arc<dyn EmbeddingModel>, InvalidSource> {
+        let known = &self.parts.embedders;
+        let model = known.get(embedder).cloned();
+        model.ok_or_else(|| {
+            let path = format!("{}.embedder", self.path);
+            unknown(&path, "embedder", embedder, known.keys())
+        })
+    }
+
+    fn vectors(&self, index: &VectorPlace, name: &str) -> Result<VectorSource, InvalidSource> {
+        let VectorPlace::Store {
+            store,
+            embedder,
+            collection,
+        } = index
+        else {
+            return Ok(VectorSource::in_memory(name));
+        };
+        self.store_with(store, "vectors", |it| it.vectors)?;
+        let embedder = self.embedder(embedder)?;
+        let collection = collection.as_deref().unwrap_or(name);
+        self.check_text("collection", collection)?;
+        Ok(VectorSource::embedded(
+            name,
+            self.parts.stores.clone(),
+            store,
+            collection,
+            embedder,
+        ))
+    }
+
+    fn tool(
+        &self,
+        tool: &ToolSpec,
+        query_arg: &str,
+        name: &str,
+    ) -> Result<ToolSource, InvalidSource> {
+        self.check_text("query_arg", query_arg)?;
+        if query_arg == "limit" {
+            return Err(self.fault(
+                "query_arg",
+                "is `limit`, the argument with the number of items",
+            ));
+        }
+        let (ToolSpec::Http {
+            timeout_seconds, ..
+        }
+        | ToolSpec::Activity {
+            timeout_seconds, ..
+        }) = tool;
+        if !(1..=TOOL_TIMEOUT_SECONDS_MAX).contains(timeout_seconds) {
+            return Err(self.fault(
+                "timeout_seconds",
+                format!("is `{timeout_seconds}`; 1 to {TOOL_TIMEOUT_SECONDS_MAX} are allowed"),
+            ));
+        }
+        let made = self.parts.tools.make(name, tool);
+        let tool = made.map_err(|fault| invalid(self.path, fault))?;
+        Ok(ToolSource::new(name, tool, query_arg))
+    }
+
+    /// Checks a name that isn't a source's.
+    fn check_text(&self, key: &str, text: &str) -> Result<(), InvalidSource> {
+        let fits = (1..=NAME_BYTES_MAX).contains(&text.len());
+        match fits && !text.chars().any(char::is_control) {
+            true => Ok(()),
+            false => Err(self.fault(
+                key,
+                format!("must have 1 to {NAME_BYTES_MAX} bytes without control characters"),
+            )),
+        }
+    }
+}

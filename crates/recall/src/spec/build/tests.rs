@@ -1,0 +1,312 @@
+use std::{collections::BTreeMap, error::Error};
+
+use async_trait::async_trait;
+use notekeeper_domain::Item;
+use notekeeper_models::{ChatModel, ChatRequest, ChatResponse, ModelError};
+use notekeeper_store::{InMemoryStore, Store};
+use serde_json::{Map, Value, json};
+
+use super::*;
+use crate::{
+    MakeSearchTool, OpenStores, SearchTool, SourceCall, SourceError, StoreKeeps, ToolCallError,
+    ToolSpec,
+    fake::{Caller, contents},
+};
+
+#[derive(Debug, Default)]
+struct Stores(Arc<InMemoryStore>);
+
+#[async_trait]
+impl OpenStores for Stores {
+    async fn open(
+        &self,
+        _store: &str,
+        _call: &SourceCall<'_>,
+    ) -> Result<Arc<dyn Store>, SourceError> {
+        Ok(self.0.clone())
+    }
+}
+
+/// Answers with what it was called with.
+#[derive(Debug)]
+struct Echo(ToolSpec);
+
+#[async_trait]
+impl SearchTool for Echo {
+    async fn call(
+        &self,
+        arguments: Map<String, Value>,
+        _call: &SourceCall<'_>,
+    ) -> Result<Value, ToolCallError> {
+        let ToolSpec::Activity { activity, .. } = &self.0 else {
+            return Err(ToolCallError::Refused("not this one".to_owned()));
+        };
+        Ok(json!([format!("{activity} {}", Value::Object(arguments))]))
+    }
+}
+
+#[derive(Debug)]
+struct MakeEcho;
+
+impl MakeSearchTool for MakeEcho {
+    fn make(&self, source: &str, tool: &ToolSpec) -> Result<Arc<dyn SearchTool>, String> {
+        match tool {
+            ToolSpec::Activity { .. } => Ok(Arc::new(Echo(tool.clone()))),
+            ToolSpec::Http { .. } => Err(format!("the tool of `{source}` has no usable `url`")),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Short;
+
+#[async_trait]
+impl ChatModel for Short {
+    async fn respond(&self, _request: &ChatRequest) -> Result<ChatResponse, ModelError> {
+        Ok(ChatResponse {
+            text: "short".to_owned(),
+            tool_calls: Vec::new(),
+        })
+    }
+}
+
+/// Lets the scopes of one agent through.
+#[derive(Debug)]
+struct Agents;
+
+#[async_trait]
+impl ScopePolicy for Agents {
+    async fn allows(&self, call: &SourceCall<'_>) -> Result<bool, Box<dyn Error + Send + Sync>> {
+        Ok(call.scope.agent_name() == "main")
+    }
+
+    fn requirement(&self) -> String {
+        "it isn't the main agent's".to_owned()
+    }
+}
+
+fn parts() -> SourceParts {
+    let notes_alone = StoreKeeps::default();
+    SourceParts {
+        models: [("default".to_owned(), Arc::new(Short) as _)].into(),
+        tools: Arc::new(MakeEcho),
+        policies: [("main_agent".to_owned(), Arc::new(Agents) as _)].into(),
+        ..SourceParts::new(
+            Arc::new(Stores::default()),
+            [
+                ("default".to_owned(), StoreKeeps::everything()),
+                ("files".to_owned(), notes_alone),
+            ]
+            .into(),
+        )
+    }
+}
+
+fn built(toml: &str) -> Result<BTreeMap<String, Arc<dyn Source>>, InvalidSource> {
+    let file: BTreeMap<String, BTreeMap<String, SourceSpec>> = toml::from_str(toml).unwrap();
+    build(file["sources"].clone(), &parts())
+}
+
+fn refused(toml: &str) -> String {
+    built(toml).expect_err("it can't be made").to_string()
+}
+
+const HANDBOOK: &str = "[sources.handbook]\nkind = 'vector'\nindex = 'in_memory'\n";
+
+#[test]
+fn sources_have_the_names_of_their_tables_and_decorators_those_of_what_they_decorate() {
+    let sources = built(
+        "[sources.handbook]
+         kind = 'vector'
+         index = 'in_memory'
+         [sources.kb]
+         kind = 'composite'
+         sources = ['handbook', 'guarded', { kind = 'facts' }, { kind = 'file', name = 'mine', store = 'files' }]
+         [sources.guarded]
+         kind = 'scoped'
+         inner = { kind = 'cached', inner = { kind = 'compacted', inner = 'registry', max_items = 2 } }
+         [sources.registry]
+         kind = 'read_only'
+         inner = { kind = 'journal' }
+         [sources.chain]
+         kind = 'sequential'
+         sources = ['kb', { kind = 'scratchpad' }]",
+    )
+    .unwrap();
+    let names = |source: &dyn Source| -> Vec<String> {
+        let members = source.members().iter();
+        members.map(|it| it.name().to_owned()).collect()
+    };
+    let listed: Vec<(&str, &str, Vec<String>)> = sources
+        .iter()
+        .map(|(table, source)| (table.as_str(), source.name(), names(source.as_ref())))
+        .collect();
+    insta::assert_debug_snapshot!(listed);
+}
+
+#[tokio::test]
+async fn a_source_that_several_name_is_one() {
+    let sources = built(&format!(
+        "{HANDBOOK}
+         [sources.one]
+         kind = 'composite'
+         sources = ['handbook']
+         [sources.other]
+         kind = 'cached'
+         inner = 'handbook'"
+    ))
+    .unwrap();
+    let caller = Caller::of("acme");
+    let written = caller
+        .write(
+            sources["one"].as_ref(),
+            &[Item::new("Refunds take 5 days.", "")],
+        )
+        .await
+        .unwrap();
+    assert_eq!(written.accepted, ["handbook"]);
+    for name in ["handbook", "one", "other"] {
+        let found = caller.found(sources[name].as_ref(), "refunds", 5).await;
+        assert_eq!(found, ["Refunds take 5 days."], "{name}");
+    }
+}
+
+#[tokio::test]
+async fn settings_reach_what_they_are_for() {
+    let sources = built(&format!(
+        "{HANDBOOK}
+         [sources.docs]
+         kind = 'tool'
+         activity = 'search_docs'
+         task_queue = 'docs'
+         query_arg = 'q'
+         [sources.short]
+         kind = 'compacted'
+         inner = 'docs'
+         model = 'default'
+         chars_max = 20
+         [sources.guarded]
+         kind = 'scoped'
+         inner = 'handbook'
+         require = {{ policy = 'main_agent' }}
+         [sources.acme]
+         kind = 'scoped'
+         inner = 'handbook'
+         require = {{ prefix = 'acme' }}
+         [sources.eu]
+         kind = 'scoped'
+         inner = 'handbook'
+         require = {{ exact = 'acme/eu' }}
+         [sources.fused]
+         kind = 'composite'
+         sources = ['docs']
+         rerank = 'rrf'"
+    ))
+    .unwrap();
+    let caller = Caller::of("acme");
+    let answer = caller
+        .query(sources["docs"].as_ref(), "freeze", 3)
+        .await
+        .unwrap();
+    assert_eq!(
+        contents(&answer.items),
+        [r#"search_docs {"limit":3,"q":"freeze"}"#]
+    );
+    let answer = caller
+        .query(sources["short"].as_ref(), "freeze", 3)
+        .await
+        .unwrap();
+    assert_eq!(contents(&answer.items), ["short"]);
+    let answer = caller
+        .query(sources["fused"].as_ref(), "freeze", 3)
+        .await
+        .unwrap();
+    assert_eq!(answer.items[0].score(), Some(1.0 / 61.0));
+    assert_eq!(crate::fake::sources(&answer.items), ["docs"]);
+
+    let refused = |name: &'static str, namespace: &'static str| {
+        let source = sources[name].clone();
+        async move {
+            let answer = Caller::of(namespace).query(source.as_ref(), "x", 1).await;
+            matches!(answer, Err(SourceError::ScopeRefused { .. }))
+        }
+    };
+    assert!(!refused("guarded", "acme").await);
+    assert!(!refused("acme", "acme/us").await);
+    assert!(refused("acme", "acme2").await);
+    assert!(!refused("eu", "acme/eu").await);
+    assert!(refused("eu", "acme").await);
+}
+
+#[test]
+fn what_cannot_be_made_is_told_with_its_path() {
+    let many = (0..=crate::LEGS_MAX)
+        .map(|n| format!("{{ kind = 'scratchpad', name = 's{n}' }}"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    let said: Vec<String> = [
+        // Names.
+        "[sources.'a b']\nkind = 'scratchpad'",
+        "[sources.it]\nkind = 'scratchpad'\nname = 'it'",
+        "[sources.it]\nkind = 'composite'\nsources = [{ kind = 'scratchpad', name = '' }]",
+        // What isn't there.
+        "[sources.it]\nkind = 'cached'\ninner = 'handbok'\n[sources.handbook]\nkind = 'scratchpad'",
+        "[sources.kb]\nkind = 'composite'\nsources = ['h', { kind = 'scoped', inner = { kind = 'cached', inner = 'gone' } }]\n[sources.h]\nkind = 'scratchpad'",
+        "[sources.it]\nkind = 'file'\nstore = 'defualt'",
+        "[sources.it]\nkind = 'vector'",
+        "[sources.it]\nkind = 'scoped'\ninner = { kind = 'scratchpad' }\nrequire = { policy = 'mine' }",
+        "[sources.it]\nkind = 'compacted'\ninner = { kind = 'scratchpad' }\nmodel = 'clever'",
+        // What a store doesn't keep.
+        "[sources.it]\nkind = 'facts'\nstore = 'files'",
+        "[sources.it]\nkind = 'transcript'\nstore = 'files'",
+        "[sources.it]\nkind = 'journal'\nstore = 'files'",
+        "[sources.it]\nkind = 'vector'\nstore = 'files'",
+        // Circles.
+        "[sources.it]\nkind = 'cached'\ninner = 'it'",
+        "[sources.a]\nkind = 'cached'\ninner = 'b'\n[sources.b]\nkind = 'sequential'\nsources = [{ kind = 'scratchpad' }, 'c']\n[sources.c]\nkind = 'scoped'\ninner = 'a'",
+        // Legs.
+        "[sources.it]\nkind = 'composite'\nsources = []",
+        "[sources.it]\nkind = 'sequential'\nsources = []",
+        "[sources.it]\nkind = 'composite'\nsources = [{ kind = 'scratchpad' }, { kind = 'scratchpad' }]",
+        "[sources.it]\nkind = 'sequential'\nsources = ['s', { kind = 'read_only', inner = 's' }]\n[sources.s]\nkind = 'scratchpad'",
+        &format!("[sources.it]\nkind = 'composite'\nsources = [{many}]"),
+        // Numbers.
+        "[sources.it]\nkind = 'composite'\nsources = [{ kind = 'scratchpad' }]\nleg_timeout_ms = 0",
+        "[sources.it]\nkind = 'sequential'\nsources = [{ kind = 'scratchpad' }]\nleg_timeout_ms = 60001",
+        "[sources.it]\nkind = 'composite'\nsources = [{ kind = 'scratchpad' }]\nconcurrency = 0",
+        "[sources.it]\nkind = 'composite'\nsources = [{ kind = 'cached', inner = { kind = 'scratchpad' }, ttl_seconds = 0 }]",
+        "[sources.it]\nkind = 'cached'\ninner = { kind = 'scratchpad' }\nttl_seconds = 86401",
+        "[sources.it]\nkind = 'cached'\ninner = { kind = 'scratchpad' }\nentries_max = 0",
+        "[sources.it]\nkind = 'compacted'\ninner = { kind = 'scratchpad' }\nchars_max = 15",
+        "[sources.it]\nkind = 'compacted'\ninner = { kind = 'scratchpad' }\nmax_items = 0",
+        "[sources.it]\nkind = 'compacted'\ninner = { kind = 'scratchpad' }\nmax_items = 101",
+        // Words.
+        "[sources.it]\nkind = 'scoped'\ninner = { kind = 'scratchpad' }\nrequire = { prefix = '' }",
+        "[sources.it]\nkind = 'scoped'\ninner = { kind = 'scratchpad' }\nrequire = { exact = 'a//b' }",
+        "[sources.it]\nkind = 'transcript'\nconversation = ''",
+        // Tools.
+        "[sources.it]\nkind = 'tool'\nurl = 'x'",
+        "[sources.it]\nkind = 'tool'\nactivity = 'x'\ntask_queue = 'y'\nquery_arg = 'limit'",
+        "[sources.it]\nkind = 'tool'\nactivity = 'x'\ntask_queue = 'y'\nquery_arg = ''",
+        "[sources.it]\nkind = 'tool'\nactivity = 'x'\ntask_queue = 'y'\ntimeout_seconds = 0",
+    ]
+    .into_iter()
+    .map(refused)
+    .collect();
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+#[test]
+fn a_program_without_search_tools_says_so() {
+    let bare = SourceParts::new(Arc::new(Stores::default()), BTreeMap::new());
+    let spec: SourceSpec =
+        toml::from_str("kind = 'tool'\nactivity = 'x'\ntask_queue = 'y'").unwrap();
+    let error = build([("docs".to_owned(), spec)].into(), &bare).unwrap_err();
+    assert_eq!(error.path, "sources.docs");
+}
+
+#[test]
+fn settings_that_are_nothing_make_nothing() {
+    let bare = SourceParts::new(Arc::new(Stores::default()), BTreeMap::new());
+    assert!(build(BTreeMap::new(), &bare).unwrap().is_empty());
+}

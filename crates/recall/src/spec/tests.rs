@@ -1,0 +1,264 @@
+use std::collections::BTreeMap;
+
+use super::*;
+
+fn read(toml: &str) -> Result<BTreeMap<String, SourceSpec>, String> {
+    toml::from_str::<BTreeMap<String, BTreeMap<String, SourceSpec>>>(toml)
+        .map(|mut file| file.remove("sources").unwrap_or_default())
+        .map_err(|error| error.message().to_owned())
+}
+
+fn read_one(table: &str) -> Result<SourceSpec, String> {
+    let mut specs = read(&format!("[sources.it]\n{table}"))?;
+    Ok(specs.remove("it").unwrap())
+}
+
+fn kind(table: &str) -> SourceKind {
+    read_one(table).unwrap().kind
+}
+
+#[test]
+fn each_kind_can_be_given_with_nothing_but_what_it_must_have() {
+    let default = || "default".to_owned();
+    let inner = || Box::new(Member::Named("x".to_owned()));
+    for (table, expected) in [
+        (
+            "kind = 'vector'",
+            SourceKind::Vector {
+                index: VectorPlace::Store {
+                    store: default(),
+                    embedder: default(),
+                    collection: None,
+                },
+            },
+        ),
+        (
+            "kind = 'vector'\nindex = 'in_memory'",
+            SourceKind::Vector {
+                index: VectorPlace::InMemory,
+            },
+        ),
+        ("kind = 'file'", SourceKind::File { store: default() }),
+        ("kind = 'journal'", SourceKind::Journal { store: default() }),
+        ("kind = 'facts'", SourceKind::Facts { store: default() }),
+        (
+            "kind = 'transcript'",
+            SourceKind::Transcript {
+                store: default(),
+                conversation: None,
+            },
+        ),
+        ("kind = 'notes'", SourceKind::Notes { store: default() }),
+        (
+            "kind = 'hybrid'",
+            SourceKind::Hybrid {
+                store: default(),
+                embedder: default(),
+            },
+        ),
+        ("kind = 'scratchpad'", SourceKind::Scratchpad),
+        (
+            "kind = 'tool'\nurl = 'http://localhost/search'",
+            SourceKind::Tool {
+                tool: ToolSpec::Http {
+                    url: "http://localhost/search".to_owned(),
+                    headers_env: BTreeMap::new(),
+                    timeout_seconds: 8,
+                },
+                query_arg: "query".to_owned(),
+            },
+        ),
+        (
+            "kind = 'tool'\nactivity = 'search_docs'\ntask_queue = 'docs'",
+            SourceKind::Tool {
+                tool: ToolSpec::Activity {
+                    activity: "search_docs".to_owned(),
+                    task_queue: "docs".to_owned(),
+                    timeout_seconds: 8,
+                },
+                query_arg: "query".to_owned(),
+            },
+        ),
+        (
+            "kind = 'composite'\nsources = ['x']",
+            SourceKind::Composite {
+                sources: vec![Member::Named("x".to_owned())],
+                dedupe: Dedupe::Id,
+                rerank: Rerank::Score,
+                leg_timeout_ms: 2_000,
+                concurrency: 8,
+            },
+        ),
+        (
+            "kind = 'sequential'\nsources = ['x']",
+            SourceKind::Sequential {
+                sources: vec![Member::Named("x".to_owned())],
+                leg_timeout_ms: 2_000,
+            },
+        ),
+        (
+            "kind = 'scoped'\ninner = 'x'",
+            SourceKind::Scoped {
+                inner: inner(),
+                require: Require::Namespace,
+            },
+        ),
+        (
+            "kind = 'cached'\ninner = 'x'",
+            SourceKind::Cached {
+                inner: inner(),
+                ttl_seconds: 60,
+                entries_max: 1_000,
+            },
+        ),
+        (
+            "kind = 'compacted'\ninner = 'x'",
+            SourceKind::Compacted {
+                inner: inner(),
+                chars_max: 1_000,
+                model: None,
+                max_items: None,
+            },
+        ),
+        (
+            "kind = 'read_only'\ninner = 'x'",
+            SourceKind::ReadOnly {
+                inner: inner(),
+                on_write: OnWrite::Refuse,
+            },
+        ),
+    ] {
+        let spec = read_one(table).unwrap();
+        assert_eq!(
+            spec,
+            SourceSpec {
+                name: None,
+                kind: expected
+            },
+            "{table}"
+        );
+        let named = format!("kind = '{}'", spec.kind.as_str());
+        assert!(table.starts_with(&named), "{table}");
+    }
+}
+
+#[test]
+fn words_of_settings_are_read() {
+    for (word, dedupe) in [
+        ("id", Dedupe::Id),
+        ("content", Dedupe::Content),
+        ("none", Dedupe::None),
+    ] {
+        let table = format!("kind = 'composite'\nsources = []\nrerank = 'rrf'\ndedupe = '{word}'");
+        let SourceKind::Composite {
+            dedupe: read,
+            rerank,
+            ..
+        } = kind(&table)
+        else {
+            panic!("{table}")
+        };
+        assert_eq!((read, rerank), (dedupe, Rerank::Rrf));
+    }
+    for (word, require) in [
+        ("'namespace'", Require::Namespace),
+        ("{ prefix = 'acme' }", Require::Prefix("acme".to_owned())),
+        (
+            "{ exact = 'acme/eu' }",
+            Require::Exact("acme/eu".to_owned()),
+        ),
+        ("{ policy = 'mine' }", Require::Policy("mine".to_owned())),
+    ] {
+        let table = format!("kind = 'scoped'\ninner = 'x'\nrequire = {word}");
+        let SourceKind::Scoped { require: read, .. } = kind(&table) else {
+            panic!("{table}")
+        };
+        assert!(read == require, "{table}");
+    }
+    let ignore = kind("kind = 'read_only'\ninner = 'x'\non_write = 'ignore'");
+    assert!(matches!(
+        ignore,
+        SourceKind::ReadOnly {
+            on_write: OnWrite::Ignore,
+            ..
+        }
+    ));
+}
+
+#[test]
+fn members_are_names_or_tables_at_any_depth() {
+    let spec = read_one(
+        "kind = 'composite'
+         sources = [
+             'handbook',
+             { kind = 'read_only', inner = { kind = 'cached', inner = 'registry' }, on_write = 'ignore' },
+             { kind = 'notes', name = 'words' },
+         ]",
+    )
+    .unwrap();
+    let SourceKind::Composite { sources, .. } = spec.kind else {
+        panic!("it is one")
+    };
+    assert_eq!(sources[0], Member::Named("handbook".to_owned()));
+    let Member::Inline(guarded) = &sources[1] else {
+        panic!("it is a table")
+    };
+    let SourceKind::ReadOnly { inner, .. } = &guarded.kind else {
+        panic!("it is read-only")
+    };
+    assert!(matches!(
+        inner.as_ref(),
+        Member::Inline(spec) if spec.kind.as_str() == "cached"
+    ));
+    assert!(matches!(
+        &sources[2],
+        Member::Inline(spec) if spec.name.as_deref() == Some("words")
+    ));
+}
+
+#[test]
+fn what_cannot_be_read_is_told_by_what_to_change() {
+    let said: Vec<String> = [
+        "store = 'default'",
+        "kind = 'vectors'",
+        "kind = 'file'\nstores = 'x'",
+        "kind = 'file'\ncollection = 'x'",
+        "kind = 'vector'\nindex = 'in_memory'\nembedder = 'x'",
+        "kind = 'vector'\nindex = 'memory'",
+        "kind = 'composite'",
+        "kind = 'composite'\nsources = 'x'",
+        "kind = 'composite'\nsources = [1]",
+        "kind = 'composite'\nsources = ['x']\ndedupe = 'ids'",
+        "kind = 'composite'\nsources = ['x']\nrerank = 'bm25'",
+        "kind = 'composite'\nsources = ['x']\nleg_timeout_ms = -1",
+        "kind = 'composite'\nsources = ['x']\nconcurrency = 'many'",
+        "kind = 'sequential'\nsources = ['x']\nconcurrency = 2",
+        "kind = 'scoped'",
+        "kind = 'scoped'\ninner = 'x'\nrequire = 'prefix'",
+        "kind = 'scoped'\ninner = 'x'\nrequire = 'tenant'",
+        "kind = 'scoped'\ninner = 'x'\nname = 'guard'",
+        "kind = 'read_only'\ninner = 'x'\non_write = 'drop'",
+        "kind = 'tool'",
+        "kind = 'tool'\nurl = 'http://x'\nactivity = 'y'",
+        "kind = 'tool'\nurl = 'http://x'\ntask_queue = 'y'",
+        "kind = 'tool'\nactivity = 'y'",
+    ]
+    .into_iter()
+    .map(|table| {
+        format!(
+            "{}\n    {}",
+            table.replace('\n', ", "),
+            read_one(table).unwrap_err()
+        )
+    })
+    .collect();
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+#[test]
+fn neither_a_url_nor_a_tenant_is_shown() {
+    let tool = kind("kind = 'tool'\nurl = 'https://me:hunter2@example.com/search'");
+    assert!(!format!("{tool:?}").contains("hunter2"));
+    let guard = kind("kind = 'scoped'\ninner = 'x'\nrequire = { prefix = 'acme' }");
+    assert!(!format!("{guard:?}").contains("acme"));
+}
