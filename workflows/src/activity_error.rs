@@ -42,6 +42,19 @@ impl CallFailure {
         self.failure_type().is_some_and(|kind| !kind.is_retryable())
     }
 
+    /// Whether what is wrong is the call itself, such as its scope, and not what it came upon.
+    pub(crate) fn is_about_the_call(&self) -> bool {
+        matches!(
+            self.failure_type(),
+            Some(
+                FailureType::InvalidArgument
+                    | FailureType::InvalidScope
+                    | FailureType::ScopeChanged
+                    | FailureType::ScopeRefused
+            )
+        )
+    }
+
     /// A failure of our own making.
     pub(crate) fn new(kind: FailureType, message: impl Into<String>) -> Self {
         Self::named(kind.as_str(), message)

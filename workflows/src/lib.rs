@@ -2,8 +2,8 @@
 //!
 //! A [`Session`] belongs to one workflow run. It opens [`Memory`] handles, each on one scope of
 //! one store; the handles load snapshots and run the model's memory tools as activities. It opens
-//! [`Conversation`] handles, each on one transcript and the facts of its scope. All of it is
-//! deterministic: nothing here reads a clock, a store or the network, and a replay
+//! [`Conversation`] handles, each on one transcript and the facts of its scope, and [`Recall`] handles,
+//! each on a source that can be searched. All of it is deterministic: nothing here reads a clock, a store or the network, and a replay
 //! schedules the same activities under the same ids.
 //!
 //! [`AgentWorkflow`] is a whole conversation on top of it, ready to register on a worker.
@@ -14,6 +14,8 @@ mod agent;
 mod conversation;
 mod memory;
 mod namespace;
+mod open_error;
+mod recall;
 mod session;
 mod settings;
 mod spec;
@@ -26,15 +28,21 @@ pub use notekeeper_domain as domain;
 
 pub use activity_error::CallFailure;
 pub use agent::{
-    Agent, AgentFailure, AgentHost, AgentInput, AgentOutput, AgentState, AgentWorkflow,
-    ApplicationTool, ConversationPlace, ConversationState, Exchange, FILE_READER, INPUT_BYTES_MAX,
-    MemorySkip, Reply, Resolver, Resumed, ResumedConversation, SendMessage, SkippedSummary,
-    Summary, TRANSCRIPT_BYTES_MAX, agent_interceptor, conversation_id, is_continuing,
+    Agent, AgentFailure, AgentGrounding, AgentHost, AgentInput, AgentOutput, AgentSource,
+    AgentState, AgentWorkflow, ApplicationTool, ConversationPlace, ConversationState, Exchange,
+    FILE_READER, GroundingState, INPUT_BYTES_MAX, MemorySkip, Reply, Resolver, Resumed,
+    ResumedConversation, SendMessage, SkippedSummary, Summary, TRANSCRIPT_BYTES_MAX,
+    agent_interceptor, conversation_id, is_continuing,
 };
 pub use conversation::{Conversation, ConversationSettings};
 pub use memory::{Memory, Snapshot};
 pub use namespace::IntoNamespace;
-pub use session::{OpenError, Session};
+pub use open_error::OpenError;
+pub use recall::{
+    Found, Grounded, Grounder, Grounding, GroundingFormat, Kept, Recall, RecallSettings,
+    RecallTool, SourceTool,
+};
+pub use session::Session;
 pub use settings::{
     ActivityQueue, ActivitySettings, DEFAULT_MEMORY_ID, InjectionErrors, MemorySettings,
 };

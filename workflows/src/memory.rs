@@ -10,7 +10,7 @@ use std::{
     rc::{Rc, Weak},
 };
 
-use notekeeper_contract::{FailureType, MemoryDescription, ScopeRef};
+use notekeeper_contract::{MemoryDescription, ScopeRef};
 use notekeeper_domain::Scope;
 
 pub(crate) use description::describe;
@@ -147,18 +147,9 @@ impl Memory {
     /// Whether a failed snapshot load is skipped rather than handed to the caller. What is wrong
     /// with the call itself, such as the scope, is never skipped.
     fn skips(&self, failure: &CallFailure) -> bool {
-        let about_the_call = matches!(
-            failure.failure_type(),
-            Some(
-                FailureType::InvalidArgument
-                    | FailureType::InvalidScope
-                    | FailureType::ScopeChanged
-                    | FailureType::ScopeRefused
-            )
-        );
         self.inner.settings.injection_errors == crate::InjectionErrors::Ignore
             && !failure.is_cancelled()
-            && !about_the_call
+            && !failure.is_about_the_call()
     }
 }
 

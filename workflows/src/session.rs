@@ -1,4 +1,4 @@
-//! Sessions: what all memories and conversations of one workflow run share.
+//! Sessions: what all memories, conversations and sources of one workflow run share.
 
 use std::{
     cell::{Cell, RefCell},
@@ -7,25 +7,25 @@ use std::{
     rc::Rc,
 };
 
-use notekeeper_contract::FailureType;
-use notekeeper_domain::{InvalidScope, Scope, canonical_json, memory_tools, short_hash};
+use notekeeper_domain::{Scope, canonical_json, memory_tools, short_hash};
 use serde_json::{Value, json};
-use temporalio_common_wasm::error::ApplicationFailure;
-use temporalio_workflow::{WorkflowContext, WorkflowTermination};
+use temporalio_workflow::WorkflowContext;
 
 use crate::{
-    CallFailure, Memory, MemorySettings, Step,
+    CallFailure, Memory, MemorySettings, OpenError, Step,
     conversation::OpenedConversation,
     memory::{WeakMemory, describe},
     namespace::IntoNamespace,
+    recall::OpenedSource,
     settings::{DEFAULT_MEMORY_ID, check_name},
     stated_twice::difference,
 };
 
-/// What all [`Memory`] and [`Conversation`](crate::Conversation) handles of one workflow run share: the
-/// counter behind activity ids, the steps, and the set of memories and conversations.
+/// What all [`Memory`], [`Conversation`](crate::Conversation) and [`Recall`](crate::Recall) handles of one
+/// workflow run share: the counter behind activity ids, the steps, and the set of memories, conversations
+/// and sources.
 ///
-/// Open one at the start of a run, and all memories and conversations with it, before the first call.
+/// Open one at the start of a run, and all of these with it, before the first call.
 #[derive(Clone, Default)]
 pub struct Session {
     shared: Rc<Shared>,
@@ -38,6 +38,7 @@ struct Shared {
     steps: Cell<u64>,
     opened: RefCell<Vec<Opened>>,
     conversations: RefCell<Vec<OpenedConversation>>,
+    sources: RefCell<Vec<OpenedSource>>,
 }
 
 /// A memory of the session.
@@ -45,104 +46,6 @@ struct Opened {
     settings: MemorySettings,
     scope: Scope,
     handle: WeakMemory,
-}
-
-/// Why a memory or a conversation can't be opened.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum OpenError {
-    /// Namespace and agent name make no scope.
-    #[error("memory or conversation can't be opened: {0}")]
-    Scope(#[from] InvalidScope),
-    /// The namespace resolver failed.
-    #[error("memory or conversation can't be opened: the namespace resolver failed: {0}")]
-    Resolver(String),
-    /// A setting is out of bounds.
-    #[error("memory settings: {0}")]
-    Settings(String),
-    /// A setting of a conversation is out of bounds.
-    #[error("conversation settings: {0}")]
-    Conversation(String),
-    /// The conversation was opened before with other settings.
-    #[error(
-        "a conversation is opened twice, and differs in `{setting}`; give both the same settings"
-    )]
-    SameConversation {
-        /// The first setting that differs, such as `prefix` or `activities.queue`.
-        setting: String,
-    },
-    /// Two conversations on different facts have the same tool names.
-    #[error("two conversations both have the tool `{tool}`; give each its own `prefix`")]
-    SameFactTools {
-        /// The first name that both have.
-        tool: String,
-    },
-    /// Another memory of the session has this id and is not the same.
-    #[error(
-        "two memories have the id `{id}` and differ in `{setting}`; give one of them another `id`, \
-         or both the same settings"
-    )]
-    Disagreement {
-        /// The id.
-        id: String,
-        /// The first setting that differs, such as `max_tokens` or `activities.queue`.
-        setting: String,
-    },
-    /// Another memory of the session has the same scope of the same store.
-    #[error(
-        "the memories `{first}` and `{second}` share one scope of one store; give each its own \
-         `agent_name` or `namespace`"
-    )]
-    SameScope {
-        /// Id of the memory that was opened before.
-        first: String,
-        /// Id of this one.
-        second: String,
-    },
-    /// Another memory of the session has the same tool names.
-    #[error(
-        "the memories `{first}` and `{second}` both have the tool `{tool}`; give each its own `prefix`"
-    )]
-    SameTools {
-        /// Id of the memory that was opened before.
-        first: String,
-        /// Id of this one.
-        second: String,
-        /// The first name that both have.
-        tool: String,
-    },
-}
-
-impl OpenError {
-    /// Type of the failure that a run ends with.
-    pub fn failure_type(&self) -> FailureType {
-        match self {
-            Self::Scope(_) | Self::Resolver(_) => FailureType::InvalidScope,
-            Self::Settings(_)
-            | Self::Conversation(_)
-            | Self::SameConversation { .. }
-            | Self::SameFactTools { .. }
-            | Self::Disagreement { .. }
-            | Self::SameScope { .. }
-            | Self::SameTools { .. } => FailureType::InvalidArgument,
-        }
-    }
-}
-
-impl From<OpenError> for ApplicationFailure {
-    fn from(error: OpenError) -> Self {
-        let type_name = error.failure_type().as_str().to_owned();
-        Self::builder(error)
-            .type_name(type_name)
-            .non_retryable(true)
-            .build()
-    }
-}
-
-impl From<OpenError> for WorkflowTermination {
-    /// Fails the run: what can't be opened now can't be opened by a retry of the task either.
-    fn from(error: OpenError) -> Self {
-        ApplicationFailure::from(error).into()
-    }
 }
 
 impl Session {
@@ -282,9 +185,9 @@ impl Session {
     }
 
     /// First 16 hexadecimal digits of SHA-256 over the sorted memories, each as store and scope, its
-    /// id where it isn't the default, and the workspace where the session has one, and over the sorted
-    /// conversations, each as store, scope and id: what a run addresses. A continued run compares it
-    /// with the run before.
+    /// id where it isn't the default, and the workspace where the session has one, over the sorted
+    /// conversations, each as store, scope and id, and over the sorted sources, each as name and scope:
+    /// what a run addresses. A continued run compares it with the run before.
     pub fn scope_hash(&self) -> String {
         let opened = self.shared.opened.borrow();
         // The default id is left out, so that a run of one memory has the hash that it had before
@@ -322,12 +225,29 @@ impl Session {
                 "workspace": self.workspace(),
             })
         });
-        let addressed: Vec<Value> = memories.chain(conversations).collect();
+        let sources = self.shared.sources.borrow();
+        let sources: BTreeSet<(&str, &str)> = sources
+            .iter()
+            .map(|it| (it.source(), it.scope().as_str()))
+            .collect();
+        let sources = sources.into_iter().map(|(source, scope)| {
+            json!({"source": source, "scope": scope, "workspace": self.workspace()})
+        });
+        let addressed: Vec<Value> = memories.chain(conversations).chain(sources).collect();
         short_hash(&canonical_json(&json!(addressed)))
     }
 
     pub(crate) fn conversations(&self) -> Vec<OpenedConversation> {
         self.shared.conversations.borrow().clone()
+    }
+
+    pub(crate) fn sources(&self) -> Vec<OpenedSource> {
+        self.shared.sources.borrow().clone()
+    }
+
+    /// From now on the source is among what the run addresses.
+    pub(crate) fn hold_source(&self, source: OpenedSource) {
+        self.shared.sources.borrow_mut().push(source);
     }
 
     /// From now on the conversation is among what the run addresses.

@@ -12,6 +12,7 @@ mod escape;
 mod fact;
 mod files;
 mod full_text;
+mod grounding;
 mod guidance;
 mod history;
 mod item;
@@ -30,6 +31,7 @@ mod scope;
 mod scratchpad;
 mod search;
 mod snapshot;
+mod source_tool;
 mod stored_message;
 mod text;
 mod tools;
@@ -45,6 +47,10 @@ pub use escape::escape_stored_text;
 pub use fact::{Fact, FactKey, InvalidFact};
 pub use files::VisibleFiles;
 pub use full_text::text_terms;
+pub use grounding::{
+    GROUNDING_HEADER, GROUNDING_TOKENS_DEFAULT, GROUNDING_TOKENS_MAX, GroundingStyle,
+    InvalidItemFormat, ItemFormat, RenderedItems, items_for_model,
+};
 pub use guidance::{DEFAULT_GUIDANCE, rendered_guidance};
 pub use history::{
     HistoryPlan, HistoryPolicy, HistoryView, InvalidHistory, SummaryMark, SummaryOrder,
@@ -74,6 +80,9 @@ pub use search::{Scan, Scoring, SearchAnswer, SearchLimits, SearchMatch, SearchQ
 pub use snapshot::{
     MainNote, MainPart, Notebook, RenderSettings, Rendered, SnapshotCounts, render_snapshot,
     snapshot_digest,
+};
+pub use source_tool::{
+    HYBRID_SEARCH, HYBRID_SOURCE, TOOL_NAME_BYTES_MAX, source_tool, source_tool_name,
 };
 pub use stored_message::{InvalidMessage, StoredMessage};
 pub use text::{char_prefix, char_suffix, is_blank, is_space, trim_end_space, trim_space};

@@ -8,7 +8,8 @@ use notekeeper_domain::{Message, ToolCall, ToolDefinition};
 /// One request to a chat model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatRequest {
-    /// Trusted instructions: the application's, then the guidance of the memories.
+    /// Trusted instructions: the application's, then the guidance of the memories, then what grounds the
+    /// conversation.
     pub instructions: String,
     /// The conversation, memory blocks in their places.
     pub messages: Vec<Message>,

@@ -51,7 +51,7 @@ const FALLBACK: &str = "I have no answer to this in my script.";
 /// Texts may hold placeholders, so that a reader sees what the model saw: `{{memory}}`, the memory
 /// blocks of the request, one after the other; `{{summary}}`, the summary of earlier messages;
 /// `{{last_tool_result}}`, the latest result of a tool call; `{{message_count}}`, the number of
-/// messages.
+/// messages; `{{instructions}}`, the instructions.
 ///
 /// A prompt that no turn matches is answered with `fallback`, or with a fixed sentence where the
 /// script has none. Unknown keys and placeholders are errors.
@@ -140,14 +140,16 @@ pub(crate) enum Placeholder {
     Summary,
     LastToolResult,
     MessageCount,
+    Instructions,
 }
 
 impl Placeholder {
-    pub(crate) const ALL: [Self; 4] = [
+    pub(crate) const ALL: [Self; 5] = [
         Self::Memory,
         Self::Summary,
         Self::LastToolResult,
         Self::MessageCount,
+        Self::Instructions,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -156,6 +158,7 @@ impl Placeholder {
             Self::Summary => "summary",
             Self::LastToolResult => "last_tool_result",
             Self::MessageCount => "message_count",
+            Self::Instructions => "instructions",
         }
     }
 
@@ -183,6 +186,7 @@ impl Placeholder {
             }),
             Self::LastToolResult => last_tool_result(&request.messages).to_owned(),
             Self::MessageCount => request.messages.len().to_string(),
+            Self::Instructions => request.instructions.clone(),
         }
     }
 }

@@ -138,6 +138,17 @@ async fn placeholders_show_what_the_model_saw_and_values_are_not_filled_in_again
 }
 
 #[tokio::test]
+async fn the_instructions_can_be_shown() {
+    let model = model(json!({"turns": [], "fallback": "I was told: {{instructions}}"}));
+    let told = ChatRequest {
+        instructions: "be brief {{memory}}".to_owned(),
+        ..request(vec![Message::user("tea")])
+    };
+    let answer = model.respond(&told).await.expect("the model answers");
+    assert_eq!(answer.text, "I was told: be brief {{memory}}");
+}
+
+#[tokio::test]
 async fn a_summary_and_words_of_the_system_are_no_prompts_and_the_summary_can_be_shown() {
     let model = model(json!({"turns": [{"prompt": "tea", "responses": [
         {"text": "{{summary}}|{{memory}}"},

@@ -5,8 +5,8 @@ use notekeeper_domain::HistoryPolicy;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::ResumedConversation;
-use crate::{InjectionErrors, MemorySettings};
+use super::{AgentGrounding, AgentSource, ResumedConversation};
+use crate::{Grounded, InjectionErrors, MemorySettings};
 
 /// Input of an agent workflow.
 ///
@@ -43,7 +43,14 @@ pub struct AgentInput {
     /// conversation's scope. They have the prefix of the first memory.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fact_tools: bool,
-    /// Instructions of the application; the memories' guidance follows them.
+    /// The source whose items stand in the instructions, found for the first message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grounding: Option<AgentGrounding>,
+    /// Sources that the model may search, each with a tool of its own; at most 32.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<AgentSource>,
+    /// Instructions of the application; the memories' guidance follows them, and what grounds the
+    /// conversation.
     pub instructions: String,
     /// Which of the worker's models answers.
     pub model: String,
@@ -75,6 +82,8 @@ impl Default for AgentInput {
             history: Vec::new(),
             summary_errors: InjectionErrors::Ignore,
             fact_tools: false,
+            grounding: None,
+            sources: Vec::new(),
             instructions: String::new(),
             model: "default".to_owned(),
             model_start_to_close_ms: 2 * 60_000,
@@ -168,6 +177,12 @@ pub struct Resumed {
     /// Snapshot loads skipped so far.
     #[serde(default)]
     pub skipped_snapshots: u64,
+    /// What grounds the conversation, where it was asked for and stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grounded: Option<Grounded>,
+    /// Messages so far for which the grounding source couldn't be asked.
+    #[serde(default, skip_serializing_if = "is_none_of_them")]
+    pub skipped_groundings: u64,
     /// Latest replies by the id of their message, oldest first, at most 256 KiB of them.
     #[serde(default)]
     pub answered: Vec<(String, Reply)>,
@@ -200,6 +215,10 @@ pub struct Reply {
     /// Type of the failure because of which a summary that was due wasn't made, now or some messages ago.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_skipped: Option<String>,
+    /// Type of the failure because of which the source that grounds the conversation wasn't heard, so that
+    /// the message was answered without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grounding_skipped: Option<String>,
 }
 
 /// A snapshot load that was skipped.
@@ -223,6 +242,10 @@ pub struct AgentOutput {
     /// Exchanges that couldn't be stored until the end.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unstored: usize,
+}
+
+fn is_none_of_them(count: &u64) -> bool {
+    *count == 0
 }
 
 fn is_zero(count: &usize) -> bool {

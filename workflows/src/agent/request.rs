@@ -39,6 +39,7 @@ impl<W: AgentHost> Turn<'_, W> {
     pub(super) async fn request(&mut self) -> Result<(Step, CallModelOutput), AgentFailure> {
         self.check_transcript()?;
         self.apply_history().await?;
+        self.ground().await?;
         let blocks = self.load_blocks().await?;
         let failure = match self.call_model_where_it_is(blocks).await {
             Err(failure) if failure.failure_type() == Some(FailureType::SnapshotMissing) => failure,
@@ -151,7 +152,7 @@ impl<W: AgentHost> Turn<'_, W> {
         let setup = &self.setup;
         let whole = CallModelInput {
             model: setup.input.model.clone(),
-            instructions: setup.instructions.clone(),
+            instructions: self.instructions(),
             messages: pending(self.ctx),
             memories,
             tools: setup.definitions(),

@@ -12,7 +12,7 @@ use super::{
     Agent, AgentFailure, AgentHost, AgentInput, AgentOutput, Reply, Resumed, SendMessage, keeping,
     setup::Setup, stored::Stored, turn,
 };
-use crate::CallFailure;
+use crate::{CallFailure, Grounded, Grounder};
 
 /// Runs until the conversation is closed, or continues as new where the history has grown.
 ///
@@ -164,12 +164,22 @@ fn next_input(agent: &Agent) -> Option<AgentInput> {
         conversation: stored.map(|stored| handed_over(setup, stored)),
         turns: agent.turns,
         skipped_snapshots: agent.skipped_snapshots,
+        grounded: agent.grounder().and_then(grounded_to_stay),
+        skipped_groundings: agent.skipped_groundings,
         answered: agent.answered.handed_over(),
     };
     Some(AgentInput {
         resumed: Some(resumed),
         ..setup.input.clone()
     })
+}
+
+/// What stays of the grounding; where each message asks anew, nothing does.
+fn grounded_to_stay(grounder: &Grounder) -> Option<Grounded> {
+    match grounder.grounding().reground_every_turn {
+        true => None,
+        false => grounder.held(),
+    }
 }
 
 fn handed_over(setup: &Setup, stored: &Stored) -> super::ResumedConversation {

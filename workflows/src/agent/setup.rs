@@ -1,12 +1,18 @@
 //! From a workflow's input to memories, tools and instructions.
 
+use std::collections::BTreeSet;
+
 use notekeeper_contract::{Argument, ChatToolDefinition, Delivery, FailureType};
 use notekeeper_domain::{ConversationId, check_policies, snapshot_digest};
 use temporalio_workflow::WorkflowContext;
 
-use super::{AgentFailure, AgentInput, ApplicationTool, FILE_READER};
+use super::{
+    AgentFailure, AgentInput, ApplicationTool, FILE_READER,
+    sources::{check_sources, open_sources},
+};
 use crate::{
-    CallFailure, Conversation, ConversationSettings, Memory, MemorySettings, Session,
+    CallFailure, Conversation, ConversationSettings, Grounder, Memory, MemorySettings, Session,
+    SourceTool,
     settings::{check_name, check_timeout},
     spec::unknown_setting,
 };
@@ -35,6 +41,10 @@ pub(super) struct Setup {
     pub(super) places: Vec<usize>,
     /// The conversation, for a store that keeps it.
     pub(super) conversation: Conversation,
+    /// What grounds the conversation, where something does.
+    pub(super) grounder: Option<Grounder>,
+    /// Sources that the model may search.
+    pub(super) source_tools: Vec<SourceTool>,
     /// The application's instructions, then each memory's guidance.
     pub(super) instructions: String,
     /// What the next run starts from, beside what is handed over to it.
@@ -76,12 +86,15 @@ impl Setup {
             }
         }
         let conversation = open_conversation(&session, &input, workflow_id, &memories)?;
+        let sources = open_sources(&session, &input, first(&memories)?, resolve)?;
         check_scope(&input, &session)?;
         let facts = input.fact_tools.then_some(&conversation);
-        check_tool_names(&memories, facts, &input.tools)?;
+        check_tool_names(&memories, facts, &sources.tools, &input.tools)?;
         Ok(Self {
             session,
             conversation,
+            grounder: sources.grounder,
+            source_tools: sources.tools,
             instructions: instructions(&input.instructions, &memories),
             memories,
             places,
@@ -136,7 +149,12 @@ impl Setup {
         });
         let of_memories = self.memories.iter().flat_map(Memory::tools);
         let of_facts = self.facts().map(Conversation::tools).unwrap_or_default();
-        of_memories.chain(of_facts).chain(own).collect()
+        let of_sources = self.source_tools.iter().map(SourceTool::definition);
+        of_memories
+            .chain(of_facts)
+            .chain(of_sources)
+            .chain(own)
+            .collect()
     }
 
     /// Whether there are policies, which look at outlines of messages.
@@ -150,6 +168,12 @@ impl Setup {
     }
 }
 
+fn first(memories: &[Memory]) -> Result<&Memory, AgentFailure> {
+    memories
+        .first()
+        .ok_or_else(|| AgentFailure::new(FailureType::InvalidArgument, "there is no memory"))
+}
+
 /// The conversation of the input, in the scope of the first memory.
 ///
 /// One that the input says nothing of follows from the first memory and the workflow id, which are
@@ -161,12 +185,7 @@ fn open_conversation(
     workflow_id: &str,
     memories: &[Memory],
 ) -> Result<Conversation, AgentFailure> {
-    let first = memories.first().ok_or_else(|| {
-        AgentFailure::new(
-            FailureType::InvalidArgument,
-            "there is no memory".to_owned(),
-        )
-    })?;
+    let first = first(memories)?;
     let place = &input.conversation;
     // A replay may not know the workflow id, so a run that continues another has it from there.
     let resumed = input.resumed.as_ref();
@@ -224,6 +243,7 @@ fn checked(input: Argument<AgentInput>) -> Result<AgentInput, String> {
     }
     check_bounds(&input)?;
     check_conversation(&input)?;
+    check_sources(&input)?;
     for (index, tool) in input.tools.iter().enumerate() {
         check_tool(tool).map_err(|what| format!("`tools[{index}]`: {what}"))?;
     }
@@ -299,8 +319,8 @@ fn check_scope(input: &AgentInput, session: &Session) -> Result<(), AgentFailure
     match &input.resumed {
         Some(resumed) if resumed.scope_hash != session.scope_hash() => Err(AgentFailure::new(
             FailureType::ScopeChanged,
-            "the memories or the conversation are others than in the run before (their stores, \
-             namespaces, agent names or ids); a conversation can't move to another scope",
+            "the memories, the conversation or the sources are others than in the run before (their \
+             stores, names, namespaces, agent names or ids); a conversation can't move to another scope",
         )),
         _ => Ok(()),
     }
@@ -310,16 +330,19 @@ fn check_scope(input: &AgentInput, session: &Session) -> Result<(), AgentFailure
 fn check_tool_names(
     memories: &[Memory],
     facts: Option<&Conversation>,
+    sources: &[SourceTool],
     tools: &[ApplicationTool],
 ) -> Result<(), AgentFailure> {
-    for (index, tool) in tools.iter().enumerate() {
-        let same = |known: &ApplicationTool| known.name == tool.name;
-        let is_owned = memories.iter().any(|memory| memory.owns_tool(&tool.name))
-            || facts.is_some_and(|facts| facts.owns_tool(&tool.name));
-        if is_owned || tools[..index].iter().any(same) {
+    let of_sources = sources.iter().map(SourceTool::name);
+    let of_application = tools.iter().map(|tool| tool.name.as_str());
+    let mut known = BTreeSet::new();
+    for name in of_sources.chain(of_application) {
+        let is_owned = memories.iter().any(|memory| memory.owns_tool(name))
+            || facts.is_some_and(|facts| facts.owns_tool(name));
+        if is_owned || !known.insert(name) {
             return Err(AgentFailure::new(
                 FailureType::InvalidArgument,
-                format!("workflow input: two tools are named `{}`", tool.name),
+                format!("workflow input: two tools are named `{name}`"),
             ));
         }
     }

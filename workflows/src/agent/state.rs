@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use temporalio_workflow::WorkflowContextView;
 
 use super::{
-    AgentFailure, AgentInput, Reply,
+    AgentFailure, AgentInput, GroundingState, Reply,
     answered::Answered,
     setup::{Resolver, Setup},
     stored::Stored,
     transcript::Transcript,
 };
-use crate::Session;
+use crate::{Grounder, Session};
 
 /// A workflow type that is an agent: it holds an [`Agent`] and gives it out.
 /// [`agent_workflow!`](crate::agent_workflow) implements it.
@@ -35,6 +35,7 @@ pub struct Agent {
     pub(super) answered: Answered,
     pub(super) turns: u64,
     pub(super) skipped_snapshots: u64,
+    pub(super) skipped_groundings: u64,
     pub(super) queue: Queue,
     /// Whether it is known how the memories and the transcript are kept.
     pub(super) described: bool,
@@ -95,6 +96,9 @@ pub struct AgentState {
     pub steps: u64,
     /// Snapshot loads skipped because the store failed, in all runs.
     pub skipped_snapshots: u64,
+    /// What grounds the conversation; missing where nothing does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grounding: Option<GroundingState>,
     /// Hash of the scopes that the run addresses; empty where the input was refused.
     pub scope_hash: String,
     /// Whether the conversation was asked to close.
@@ -135,6 +139,7 @@ impl Agent {
             answered: Answered::default(),
             turns: 0,
             skipped_snapshots: 0,
+            skipped_groundings: 0,
             queue: Queue::default(),
             described: false,
             started: false,
@@ -154,6 +159,10 @@ impl Agent {
             agent.answered = Answered::resume(resumed.answered);
             agent.turns = resumed.turns;
             agent.skipped_snapshots = resumed.skipped_snapshots;
+            agent.skipped_groundings = resumed.skipped_groundings;
+            if let Some(grounder) = agent.grounder() {
+                grounder.resume(resumed.grounded);
+            }
         }
         agent
     }
@@ -199,6 +208,25 @@ impl Agent {
             .saturating_add(self.transcript.messages().len())
     }
 
+    pub(super) fn grounder(&self) -> Option<&Grounder> {
+        self.setup.as_ref().ok()?.grounder.as_ref()
+    }
+
+    fn grounding(&self) -> Option<GroundingState> {
+        let grounder = self.grounder()?;
+        let held = grounder.held();
+        let grounded = held.is_some();
+        let held = held.unwrap_or_default();
+        Some(GroundingState {
+            source: grounder.recall().settings().source.clone(),
+            grounded,
+            items: held.items,
+            left_out: held.left_out,
+            unheard: held.unheard,
+            skipped: self.skipped_groundings,
+        })
+    }
+
     fn conversation(&self) -> Option<ConversationState> {
         let setup = self.setup.as_ref().ok()?;
         let stored = self.stored.as_ref()?;
@@ -225,6 +253,7 @@ impl Agent {
             conversation: self.conversation(),
             steps: session.map_or(0, Session::steps),
             skipped_snapshots: self.skipped_snapshots,
+            grounding: self.grounding(),
             scope_hash: session.map(Session::scope_hash).unwrap_or_default(),
             closing: self.closing,
         }

@@ -1,4 +1,4 @@
-//! The tool calls of one response: of the memories, and of the application.
+//! The tool calls of one response: of the memories, the facts, the sources and the application.
 
 use notekeeper_contract::{ChatMessage, FailureType, ToolInput};
 use serde_json::Value;
@@ -87,6 +87,9 @@ async fn carry_out_one<W: AgentHost>(
     }
     if let Some(facts) = setup.facts().filter(|facts| facts.owns_tool(name)) {
         return told(facts.call_tool(ctx, call).await);
+    }
+    if let Some(source) = setup.source_tools.iter().find(|tool| tool.name() == name) {
+        return told(source.call_tool(ctx, call).await);
     }
     match setup.input.tools.iter().find(|tool| tool.name == *name) {
         Some(tool) => call_application(ctx, setup, tool, call).await,

@@ -13,6 +13,7 @@ use super::{
     stored::Stored,
     tools,
 };
+use crate::{Grounded, Grounder};
 
 /// Answers one message: model requests and tool calls until the model answers with text alone.
 ///
@@ -32,17 +33,21 @@ pub(super) async fn take_turn<W: AgentHost>(
     with_stored(ctx, Stored::begin_turn);
     let keep = carried(ctx);
     push(ctx, ChatMessage::user(message.text.as_str()));
+    let had_grounding = setup.grounder.as_ref().and_then(Grounder::held);
     let mut turn = Turn {
         ctx,
         setup,
         message,
         reply: Reply::default(),
         keep,
+        asked_to_ground: false,
+        kept: false,
     };
     let result = turn.converse().await;
     if result.is_err() {
         ctx.state_mut(|host| host.agent_mut().transcript.truncate(turn.keep));
         with_stored(ctx, Stored::take_back);
+        turn.take_grounding_back(had_grounding);
     }
     result.map(|()| turn.reply)
 }
@@ -55,10 +60,14 @@ fn carried<W: AgentHost>(ctx: &WorkflowContext<W>) -> usize {
 pub(super) struct Turn<'c, W> {
     pub(super) ctx: &'c WorkflowContext<W>,
     pub(super) setup: Rc<Setup>,
-    message: &'c SendMessage,
+    pub(super) message: &'c SendMessage,
     pub(super) reply: Reply,
     /// Messages that the run goes on to carry if the turn fails now.
     keep: usize,
+    /// Whether the source that grounds the conversation was asked in this turn.
+    pub(super) asked_to_ground: bool,
+    /// Whether something of the turn is kept.
+    kept: bool,
 }
 
 impl<W: AgentHost> Turn<'_, W> {
@@ -79,12 +88,14 @@ impl<W: AgentHost> Turn<'_, W> {
                 self.check_transcript()?;
                 self.reply.text = output.text;
                 let reply = (self.message.id.clone(), self.reply.clone());
+                self.kept = true;
                 close_exchange(self.ctx, &self.setup, &step, Some(reply)).await?;
                 return Ok(());
             }
             let failed = tools::carry_out(self.ctx, &self.setup, &calls).await;
             self.check_transcript()?;
             self.keep = carried(self.ctx);
+            self.kept = true;
             let stored = close_exchange(self.ctx, &self.setup, &step, None).await;
             self.keep = carried(self.ctx);
             failed?;
@@ -98,6 +109,14 @@ impl<W: AgentHost> Turn<'_, W> {
                 self.reply.requests
             ),
         ))
+    }
+
+    /// The turn failed. Where nothing of it is kept, what it was grounded on isn't either: the next message
+    /// asks with its own words.
+    fn take_grounding_back(&self, before: Option<Grounded>) {
+        if let Some(grounder) = self.setup.grounder.as_ref().filter(|_| !self.kept) {
+            grounder.resume(before);
+        }
     }
 
     pub(super) fn check_transcript(&self) -> Result<(), AgentFailure> {

@@ -1,3 +1,5 @@
+use notekeeper_contract::FailureType;
+
 use super::*;
 use crate::ConversationSettings;
 
@@ -148,7 +150,7 @@ fn a_resolver_that_fails_is_told_whatever_injection_errors_are() {
     assert_eq!(error.failure_type(), FailureType::InvalidScope);
     assert_eq!(
         error.to_string(),
-        "memory or conversation can't be opened: the namespace resolver failed: nobody is signed in"
+        "memory, conversation or source can't be opened: the namespace resolver failed: nobody is signed in"
     );
 }
 

@@ -1,5 +1,6 @@
 //! Which items a query wants.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
 use super::ItemMetadata;
@@ -24,7 +25,8 @@ use crate::canonical_json;
 /// assert!(!matches(json!({"tier": "pub%"})));
 /// assert!(!matches(json!({"owner": null})));
 /// ```
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Where(Map<String, Value>);
 
 impl Where {

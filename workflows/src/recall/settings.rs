@@ -1,0 +1,71 @@
+//! Settings of a source's handle.
+
+use notekeeper_domain::{
+    AGENT_NAME_DEFAULT, HYBRID_SOURCE, SOURCE_LIMIT_DEFAULT, SOURCE_LIMIT_MAX,
+    SOURCE_NAME_BYTES_MAX, Where,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::ActivitySettings;
+
+/// Which source a handle asks, and how. Every field has a default, also in JSON.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RecallSettings {
+    /// Name of one of the worker's sources: 1 to 100 ASCII letters, digits, `_`, `-` and `.`. Where none
+    /// is given it is `hybrid`, the search over notes and facts that a worker has by itself.
+    pub source: String,
+    /// The tenant, for a resolver that answers with it. Any other resolver has to agree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Storage segment inside the namespace; the model never sees it.
+    pub agent_name: String,
+    /// Most items of a query that doesn't say, 1 to 100.
+    pub k: usize,
+    /// What the metadata of the items must be, for a query that doesn't say. `where` in JSON.
+    #[serde(rename = "where", skip_serializing_if = "Where::is_empty")]
+    pub condition: Where,
+    /// Where and how long activities run.
+    pub activities: ActivitySettings,
+}
+
+impl Default for RecallSettings {
+    fn default() -> Self {
+        Self {
+            source: HYBRID_SOURCE.to_owned(),
+            namespace: None,
+            agent_name: AGENT_NAME_DEFAULT.to_owned(),
+            k: SOURCE_LIMIT_DEFAULT,
+            condition: Where::default(),
+            activities: ActivitySettings::default(),
+        }
+    }
+}
+
+impl RecallSettings {
+    /// Names the first setting that is out of bounds.
+    pub(super) fn check(&self) -> Result<(), String> {
+        check_source_name("source", &self.source)?;
+        check_k("k", self.k)?;
+        self.activities.check()
+    }
+}
+
+/// Says what is wrong with how many items are asked for, if anything is.
+pub(crate) fn check_k(name: &str, k: usize) -> Result<(), String> {
+    match (1..=SOURCE_LIMIT_MAX).contains(&k) {
+        true => Ok(()),
+        false => Err(format!("`{name}` must be 1 to {SOURCE_LIMIT_MAX}")),
+    }
+}
+
+/// Says what is wrong with the name of a source, if anything is.
+fn check_source_name(name: &str, value: &str) -> Result<(), String> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
+    match (1..=SOURCE_NAME_BYTES_MAX).contains(&value.len()) && value.bytes().all(plain) {
+        true => Ok(()),
+        false => Err(format!(
+            "`{name}` must be 1 to {SOURCE_NAME_BYTES_MAX} ASCII letters, digits, `_`, `-` and `.`"
+        )),
+    }
+}
