@@ -4,14 +4,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use notekeeper_domain::{Operation, Where};
-use notekeeper_models::{EMBEDDED_TEXTS_MAX, EmbeddingModel, ModelError};
+use notekeeper_models::{EMBEDDED_TEXTS_MAX, EMBEDDING_NUMBERS_MAX, EmbeddingModel, ModelError};
 use notekeeper_store::{Chunk, FoundChunk, Store, VectorCollection, VectorStore};
 
 use super::{TextChunk, VectorIndex, kept_items::lacks};
 use crate::{OpenStores, SourceCall, SourceError};
-
-/// Most numbers of an embedding, as stores take them.
-const EMBEDDING_NUMBERS_MAX: usize = 4_096;
 
 /// An index in a store's [`VectorStore`]. Which model makes the embeddings is a part of the collection:
 /// with another model a collection starts out empty.

@@ -157,7 +157,7 @@ fn note_of(index: usize, item: &Item) -> Result<NoteName, SourceError> {
     NoteName::from_tool(path).map_err(|error| {
         of_item(
             index,
-            &format!("has a `path` in its metadata that is {error}"),
+            &format!("has a `path` in its metadata that can't be a note's name: {error}"),
         )
     })
 }

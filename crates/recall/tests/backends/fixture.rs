@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use notekeeper_domain::{Item, ItemMetadata, OperationId, Scope, Where};
+use notekeeper_domain::{Fingerprint, Item, ItemMetadata, Operation, OperationId, Scope, Where};
 use notekeeper_recall::{
     Answer, OpenStores, Scratchpad, Source, SourceCall, SourceError, SourceEvents, SourceQuery,
     WriteOperation, Written,
@@ -51,6 +51,14 @@ pub(crate) fn operation(id: &str) -> WriteOperation {
     WriteOperation::new(OperationId::parse(id).expect("a valid id"))
 }
 
+/// An operation as indexes are given theirs.
+pub(crate) fn whole(id: &str, fingerprint: &str) -> Operation {
+    Operation {
+        id: OperationId::parse(id).expect("a valid id"),
+        fingerprint: Fingerprint::new(fingerprint),
+    }
+}
+
 /// A tenant who calls.
 #[derive(Debug)]
 pub(crate) struct Tenant {
@@ -77,13 +85,15 @@ impl Tenant {
         }
     }
 
+    /// Writes as a leg of a composition: sources share the receipts of a store.
     pub(crate) async fn write(
         &self,
         source: &dyn Source,
         items: &[Item],
         id: &str,
     ) -> Result<Written, SourceError> {
-        source.write(items, &operation(id), &self.call()).await
+        let leg = operation(id).leg(source.name());
+        source.write(items, &leg, &self.call()).await
     }
 
     pub(crate) async fn query(

@@ -1,4 +1,15 @@
 //! Sources with something behind them: on memory, files, SQLite and PostgreSQL.
 
+mod conditions;
+mod facts;
+mod file;
 mod fixture;
+mod journal;
+mod odd_store;
+mod scratchpad;
+mod stores;
+mod tenants;
+mod tool;
+mod transcript;
 mod vectors;
+mod writes;

@@ -1,0 +1,199 @@
+//! Notes as a source.
+
+use std::sync::Arc;
+
+use notekeeper_domain::{NOTE_CHARS_MAX_DEFAULT, NoteName};
+use notekeeper_recall::{FileSource, Source as _, SourceError};
+use notekeeper_store::{Expected, FileOptions, FileStore, MutationError, Store, WriteRequest};
+use serde_json::json;
+
+use crate::{
+    fixture::{Tenant, item, metadata, opening},
+    stores::{Kept, on_each_store},
+};
+
+on_each_store!(
+    notes_are_ranked_by_how_often_the_words_of_the_query_stand_in_them,
+    what_is_written_is_the_whole_note_that_the_path_names,
+    tools_and_the_source_see_the_same_notes,
+    a_path_that_names_no_note_is_refused,
+    of_a_long_note_the_beginning_counts,
+    more_notes_than_are_read_at_a_time_are_all_looked_at,
+);
+
+fn source(kept: &Kept) -> FileSource {
+    FileSource::new("files", kept.stores(), "default")
+}
+
+/// Puts a text into a note, as anybody else would.
+async fn put(kept: &Kept, tenant: &Tenant, name: &str, text: &str) {
+    let name = NoteName::parse(name).expect("a valid name");
+    let request = WriteRequest::new(text, &Expected::Any);
+    let written = kept.store.write(&tenant.scope, &name, &request, None).await;
+    written.expect("write");
+}
+
+async fn text(kept: &Kept, tenant: &Tenant, name: &str) -> Option<String> {
+    let name = NoteName::parse(name).expect("a valid name");
+    let read = kept.store.read(&tenant.scope, &name, 1_000_000).await;
+    read.expect("read").map(|note| note.content)
+}
+
+async fn notes_are_ranked_by_how_often_the_words_of_the_query_stand_in_them(kept: Kept) {
+    let tenant = Tenant::of("acme");
+    put(&kept, &tenant, "a.md", "Refunds. The REFUND of refunds\n").await;
+    put(&kept, &tenant, "b.md", "A refund in days.\n").await;
+    put(&kept, &tenant, "c.md", "Refunded in days, and days.\n").await;
+    put(&kept, &tenant, "d.md", "nothing\n").await;
+    let source = source(&kept);
+    let found = tenant.found(&source, "Refund? refund days", 10).await;
+    let ranked: Vec<_> = found
+        .iter()
+        .map(|item| (item.id.clone().unwrap(), item.score()))
+        .collect();
+    let expected = [("a.md", 3.0), ("c.md", 3.0), ("b.md", 2.0)];
+    assert_eq!(
+        ranked,
+        expected.map(|(id, score)| (id.to_owned(), Some(score)))
+    );
+    assert_eq!(found[2].content, "A refund in days.\n");
+    assert_eq!(found[2].source, "files");
+    assert_eq!(
+        tenant.found(&source, "refund", 1).await[0].id.as_deref(),
+        Some("a.md")
+    );
+    for query in ["", "\n", "absent", "%", "_", "a.a", "REFUND%"] {
+        assert_eq!(tenant.found(&source, query, 10).await, [], "{query}");
+    }
+    assert_eq!(tenant.found(&source, "refund", 0).await, []);
+}
+
+async fn what_is_written_is_the_whole_note_that_the_path_names(kept: Kept) {
+    let tenant = Tenant::of("acme");
+    let source = source(&kept);
+    put(&kept, &tenant, "MEMORY.md", "old\n").await;
+    let items = [
+        item("new main", json!({"path": "MEMORY.md"})),
+        item("first", json!({"path": " plans "})),
+        // Of two for one note the later counts.
+        item(
+            "second\n\u{1f600}",
+            json!({"path": "plans.md", "tier": "public"}),
+        ),
+    ];
+    let written = tenant.write(&source, &items, "op").await.expect("write");
+    assert_eq!(written.accepted, ["files"]);
+    assert_eq!(
+        text(&kept, &tenant, "MEMORY.md").await.as_deref(),
+        Some("new main")
+    );
+    assert_eq!(
+        text(&kept, &tenant, "plans.md").await.as_deref(),
+        Some("second\n\u{1f600}")
+    );
+
+    let found = tenant.found(&source, "second", 5).await;
+    let name = NoteName::parse("plans.md").unwrap();
+    let note = kept
+        .store
+        .read(&tenant.scope, &name, 10)
+        .await
+        .expect("read");
+    let version = note.expect("it was just made").version;
+    let known = json!({"path": "plans.md", "version": version.as_str()});
+    assert_eq!(found[0].metadata, metadata(known));
+    // And what was found can be written back as it is.
+    tenant.write(&source, &found, "op-2").await.expect("write");
+    assert_eq!(
+        text(&kept, &tenant, "plans.md").await.as_deref(),
+        Some("second\n\u{1f600}")
+    );
+}
+
+async fn tools_and_the_source_see_the_same_notes(kept: Kept) {
+    let (tenant, other) = (Tenant::of("john-doe"), Tenant::of("john_doe"));
+    let source = source(&kept);
+    put(&kept, &other, "a.md", "alpha theirs\n").await;
+    assert_eq!(tenant.found(&source, "alpha", 5).await, []);
+    put(&kept, &tenant, "a.md", "alpha mine\n").await;
+    assert_eq!(tenant.found(&source, "alpha", 5).await.len(), 1);
+    let name = NoteName::parse("a.md").unwrap();
+    let deleted = kept
+        .store
+        .delete(&tenant.scope, &name, &Expected::Any, None)
+        .await;
+    deleted.expect("delete");
+    assert_eq!(tenant.found(&source, "alpha", 5).await, []);
+    assert_eq!(tenant.found(&source, "theirs", 5).await, []);
+}
+
+async fn a_path_that_names_no_note_is_refused(kept: Kept) {
+    let tenant = Tenant::of("acme");
+    let source = source(&kept);
+    let mut said = Vec::new();
+    for entries in [
+        json!({}),
+        json!({"path": 7}),
+        json!({"path": ""}),
+        json!({"path": "a/../b.md"}),
+        json!({"path": "/etc/passwd"}),
+        json!({"path": "é.md"}),
+        json!({"path": "%2e%2e/b"}),
+        json!({"path": ".memory-store.sqlite3"}),
+        json!({"path": "x".repeat(200)}),
+    ] {
+        let items = [item("good", json!({"path": "good"})), item("text", entries)];
+        let error = tenant.write(&source, &items, "op").await.unwrap_err();
+        assert!(matches!(error, SourceError::Invalid(_)), "{error:?}");
+        said.push(error.to_string());
+    }
+    said.dedup();
+    insta::allow_duplicates! { insta::assert_snapshot!(said.join("\n")); }
+    assert_eq!(text(&kept, &tenant, "good.md").await, None);
+}
+
+async fn of_a_long_note_the_beginning_counts(kept: Kept) {
+    let tenant = Tenant::of("acme");
+    let source = source(&kept);
+    let long = format!("alpha {} omega", "固".repeat(NOTE_CHARS_MAX_DEFAULT));
+    put(&kept, &tenant, "long.md", &long).await;
+    let found = tenant.found(&source, "alpha", 5).await;
+    assert_eq!(found[0].content.chars().count(), NOTE_CHARS_MAX_DEFAULT);
+    assert_eq!(tenant.found(&source, "omega", 5).await, []);
+}
+
+async fn more_notes_than_are_read_at_a_time_are_all_looked_at(kept: Kept) {
+    let tenant = Tenant::of("acme");
+    let source = source(&kept);
+    for number in 0..205 {
+        put(&kept, &tenant, &format!("n{number:03}.md"), "alpha\n").await;
+    }
+    put(&kept, &tenant, "z.md", "alpha alpha last\n").await;
+    let found = tenant.found(&source, "alpha", 2).await;
+    let ids: Vec<_> = found.into_iter().filter_map(|item| item.id).collect();
+    assert_eq!(ids, ["z.md", "n000.md"]);
+    let last = tenant
+        .found_where(&source, "alpha", 5, json!({"path": "z.md"}))
+        .await;
+    assert_eq!(last.len(), 1);
+}
+
+#[tokio::test]
+async fn nothing_is_written_where_files_may_only_be_read() {
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::create_dir_all(directory.path().join("acme/main")).expect("make");
+    std::fs::write(directory.path().join("acme/main/a.md"), "alpha\n").expect("write");
+    let mut options = FileOptions::new(directory.path());
+    options.read_only = true;
+    let store: Arc<dyn Store> = Arc::new(FileStore::open(options).await.expect("open"));
+    let source = FileSource::new("files", opening(&store), "default");
+    let tenant = Tenant::of("acme");
+    assert_eq!(tenant.found(&source, "alpha", 5).await.len(), 1);
+    let items = [item("beta", json!({"path": "a.md"}))];
+    let error = tenant.write(&source, &items, "op").await.unwrap_err();
+    assert!(
+        matches!(error, SourceError::Mutation(MutationError::ReadOnly)),
+        "{error:?}"
+    );
+    assert!(source.accepts_writes());
+}

@@ -1,0 +1,47 @@
+//! The scratchpad as a source.
+
+use notekeeper_recall::{ScratchpadSource, Source as _};
+use serde_json::json;
+
+use crate::fixture::{Tenant, item, operation};
+
+#[tokio::test]
+async fn what_a_workflow_holds_is_looked_through_and_what_is_written_goes_back_to_it() {
+    let source = ScratchpadSource::new("pad");
+    let mut tenant = Tenant::of("acme");
+    tenant
+        .scratchpad
+        .insert("customer".to_owned(), json!("Ada"));
+    let found = tenant.found(&source, "ada", 5).await;
+    assert_eq!(found[0].content, "customer: Ada");
+    assert_eq!((found[0].source.as_str(), found[0].score()), ("pad", None));
+    assert!(source.accepts_writes());
+
+    let items = [
+        item(
+            "alpha",
+            json!({"id": "k", "tier": "public", "dedupe_count": 3}),
+        ),
+        item("beta", json!({})),
+    ];
+    let written = tenant.write(&source, &items, "op").await.expect("written");
+    assert_eq!(written.accepted, ["pad"]);
+    let expected = [
+        (
+            "k".to_owned(),
+            json!({"content": "alpha", "metadata": {"tier": "public"}}),
+        ),
+        (operation("op").item_id(1), json!("beta")),
+    ];
+    assert_eq!(written.scratchpad, expected.into());
+    let again = tenant.write(&source, &items, "op").await.expect("written");
+    assert_eq!(again, written, "a repetition has the same entries");
+
+    tenant.scratchpad.extend(written.scratchpad);
+    assert_eq!(tenant.found(&source, "beta", 5).await[0].content, "beta");
+    let nothing = tenant.write(&source, &[], "op").await.expect("nothing");
+    assert_eq!(nothing, notekeeper_recall::Written::default());
+    let bad = [item("good", json!({})), item("\0", json!({}))];
+    let error = tenant.write(&source, &bad, "op").await.unwrap_err();
+    assert!(error.to_string().starts_with("`items[1]` "), "{error}");
+}

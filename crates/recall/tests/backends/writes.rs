@@ -1,0 +1,270 @@
+//! Writes, of every source that takes some, on every store.
+
+use std::sync::Arc;
+
+use futures::future::join_all;
+use notekeeper_domain::{ITEM_CHARS_MAX, ITEMS_WRITTEN_MAX, Item};
+use notekeeper_recall::{FactsSource, FileSource, Source, SourceError};
+use notekeeper_store::{MutationError, Store};
+use serde_json::json;
+
+use crate::{
+    fixture::{Tenant, item, opening},
+    odd_store::OddStore,
+    stores::{Kept, on_each_store},
+};
+
+on_each_store!(
+    a_repetition_changes_nothing_also_after_other_writes,
+    an_operation_with_other_items_is_a_conflict_and_changes_nothing,
+    of_a_write_with_one_item_that_cannot_be_kept_nothing_is,
+    repetitions_at_once_keep_one_of_each_item,
+    a_write_of_nothing_does_nothing_and_leaves_its_operation_free,
+    an_operation_of_one_tenant_is_free_for_another,
+);
+
+/// An item that every source takes: vectors and facts by its id, notes by its path.
+fn noted(id: &str, content: &str) -> Item {
+    item(content, json!({"id": id, "path": format!("{id}.md")}))
+}
+
+/// What the tenant has there, of items that have `alpha` in them.
+async fn contents(tenant: &Tenant, source: &dyn Source) -> Vec<String> {
+    let found = tenant.found(source, "alpha", 100).await;
+    let mut contents: Vec<String> = found.into_iter().map(|item| item.content).collect();
+    // Facts say their keys as well.
+    for content in &mut contents {
+        if let Some((_, text)) = content.split_once(": ") {
+            *content = text.to_owned();
+        }
+    }
+    contents.sort();
+    contents
+}
+
+async fn a_repetition_changes_nothing_also_after_other_writes(kept: Kept) {
+    let tenant = Tenant::of("acme");
+    for source in kept.writable() {
+        let name = source.name();
+        let first = [noted("a", "alpha one"), noted("b", "alpha two")];
+        tenant.write(&*source, &first, "op-1").await.expect("write");
+        tenant.write(&*source, &first, "op-1").await.expect("again");
+        let both = ["alpha one", "alpha two"];
+        assert_eq!(contents(&tenant, &*source).await, both, "{name}");
+
+        let second = [noted("a", "alpha three")];
+        tenant
+            .write(&*source, &second, "op-2")
+            .await
+            .expect("write");
+        let repeated = tenant.write(&*source, &first, "op-1").await;
+        assert_eq!(repeated.expect("again").accepted, [name]);
+        let changed = ["alpha three", "alpha two"];
+        assert_eq!(contents(&tenant, &*source).await, changed, "{name}");
+    }
+}
+
+async fn an_operation_with_other_items_is_a_conflict_and_changes_nothing(kept: Kept) {
+    let tenant = Tenant::of("acme");
+    for source in kept.writable() {
+        let first = [noted("a", "alpha one"), noted("b", "alpha two")];
+        tenant.write(&*source, &first, "op").await.expect("write");
+        for other in [
+            vec![noted("a", "alpha one")],
+            vec![noted("a", "alpha one"), noted("b", "alpha three")],
+            vec![noted("b", "alpha two"), noted("a", "alpha one")],
+            vec![
+                noted("a", "alpha one"),
+                noted("b", "alpha two"),
+                noted("c", "alpha"),
+            ],
+        ] {
+            let error = tenant.write(&*source, &other, "op").await.unwrap_err();
+            assert!(
+                matches!(
+                    error,
+                    SourceError::Mutation(MutationError::OperationConflict)
+                ),
+                "{}: {error}",
+                source.name()
+            );
+        }
+        let both = ["alpha one", "alpha two"];
+        assert_eq!(contents(&tenant, &*source).await, both, "{}", source.name());
+    }
+}
+
+async fn of_a_write_with_one_item_that_cannot_be_kept_nothing_is(kept: Kept) {
+    let tenant = Tenant::of("acme");
+    let bad = [
+        (
+            item("a\0b", json!({"id": "x", "path": "x"})),
+            "NUL character (U+0000) in `content`",
+        ),
+        (
+            item("alpha", json!({"id": "x", "path": "x", "k": ["\0"]})),
+            "in `metadata.k[0]`",
+        ),
+        (
+            item("alpha", json!({"id": "x", "path": "x", "k\0": 1})),
+            "in `metadata`",
+        ),
+        (
+            item("alpha", json!({"id": "x\0", "path": "x"})),
+            "has an id",
+        ),
+        (
+            item("alpha", json!({"id": "x".repeat(401), "path": "x"})),
+            "has an id",
+        ),
+        (item("alpha", json!({"id": 7, "path": "x"})), "no text"),
+        (
+            item(" \n", json!({"id": "x", "path": "x"})),
+            "has no content",
+        ),
+        (
+            item(
+                &"x".repeat(ITEM_CHARS_MAX + 1),
+                json!({"id": "x", "path": "x"}),
+            ),
+            "65537 characters",
+        ),
+        (
+            item(
+                "alpha",
+                json!({"id": "x", "path": "x", "k": "x".repeat(17_000)}),
+            ),
+            "bytes as JSON",
+        ),
+    ];
+    for source in kept.writable() {
+        for (bad, told) in &bad {
+            let mut items: Vec<Item> = (0..50)
+                .map(|index| noted(&format!("i{index}"), "alpha"))
+                .collect();
+            items[31] = bad.clone();
+            let error = tenant.write(&*source, &items, "op").await.unwrap_err();
+            let text = error.to_string();
+            assert!(
+                text.starts_with("`items[31]` ") && text.contains(told),
+                "{text}"
+            );
+            assert!(!error.is_passing(), "{text}");
+            assert!(
+                matches!(error, SourceError::Invalid(_) | SourceError::TooLarge(_)),
+                "{error:?}"
+            );
+        }
+        assert_eq!(
+            contents(&tenant, &*source).await,
+            [""; 0],
+            "{}",
+            source.name()
+        );
+
+        let many = vec![noted("a", "alpha"); ITEMS_WRITTEN_MAX + 1];
+        let error = tenant.write(&*source, &many, "op").await.unwrap_err();
+        assert!(matches!(error, SourceError::TooLarge(_)), "{error}");
+        // The operation that failed is free.
+        tenant
+            .write(&*source, &[noted("a", "alpha")], "op")
+            .await
+            .expect("write");
+    }
+}
+
+async fn repetitions_at_once_keep_one_of_each_item(kept: Kept) {
+    let tenant = Tenant::of("acme");
+    for source in kept.writable() {
+        // Without ids: each has one that follows from the operation.
+        let items: Vec<Item> = (0..5)
+            .map(|index| {
+                item(
+                    &format!("alpha {index}"),
+                    json!({"path": format!("n{index}")}),
+                )
+            })
+            .collect();
+        let writes = (0..20).map(|_| tenant.write(&*source, &items, "op"));
+        for written in join_all(writes).await {
+            assert_eq!(written.expect("written").accepted, [source.name()]);
+        }
+        let expected: Vec<String> = (0..5).map(|index| format!("alpha {index}")).collect();
+        assert_eq!(
+            contents(&tenant, &*source).await,
+            expected,
+            "{}",
+            source.name()
+        );
+    }
+}
+
+async fn a_write_of_nothing_does_nothing_and_leaves_its_operation_free(kept: Kept) {
+    let tenant = Tenant::of("acme");
+    for source in kept.writable() {
+        let written = tenant.write(&*source, &[], "op").await.expect("nothing");
+        assert_eq!(written, notekeeper_recall::Written::default());
+        let items = [noted("a", "alpha")];
+        tenant.write(&*source, &items, "op").await.expect("write");
+        assert_eq!(contents(&tenant, &*source).await, ["alpha"]);
+    }
+}
+
+async fn an_operation_of_one_tenant_is_free_for_another(kept: Kept) {
+    let (one, other) = (Tenant::of("john-doe"), Tenant::of("john_doe"));
+    for source in kept.writable() {
+        one.write(&*source, &[noted("a", "alpha one")], "op")
+            .await
+            .expect("write");
+        other
+            .write(&*source, &[noted("a", "alpha two")], "op")
+            .await
+            .expect("write");
+        assert_eq!(contents(&one, &*source).await, ["alpha one"]);
+        assert_eq!(contents(&other, &*source).await, ["alpha two"]);
+    }
+}
+
+/// A store that fails in passing after some of the changes of one write.
+async fn resumes(changes: usize, of: impl Fn(&Arc<dyn Store>) -> Arc<dyn Source>) {
+    let store: Arc<dyn Store> = Arc::new(OddStore::failing_after(changes));
+    let source = of(&store);
+    let tenant = Tenant::of("acme");
+    let items = ["a", "b", "c"].map(|id| noted(id, &format!("alpha {id}")));
+    let error = tenant.write(&*source, &items, "op").await.unwrap_err();
+    assert!(error.is_passing(), "{error}");
+    let before = contents(&tenant, &*source).await;
+    assert_eq!(before, &["alpha a", "alpha b", "alpha c"][..changes]);
+
+    // Somebody else's change of what was kept isn't undone by the rest.
+    let meanwhile = [noted("a", "alpha changed")];
+    tenant
+        .write(&*source, &meanwhile, "other")
+        .await
+        .expect("write");
+    tenant.write(&*source, &items, "op").await.expect("resumed");
+    let expected = match changes {
+        0 => ["alpha a", "alpha b", "alpha c"],
+        _ => ["alpha b", "alpha c", "alpha changed"],
+    };
+    assert_eq!(contents(&tenant, &*source).await, expected);
+    tenant
+        .write(&*source, &items, "op")
+        .await
+        .expect("repeated");
+    assert_eq!(contents(&tenant, &*source).await, expected);
+}
+
+#[tokio::test]
+async fn a_write_of_several_notes_or_facts_that_broke_off_goes_on_where_it_did() {
+    for changes in 0..3 {
+        let file = |store: &Arc<dyn Store>| -> Arc<dyn Source> {
+            Arc::new(FileSource::new("file", opening(store), "default"))
+        };
+        resumes(changes, file).await;
+        let facts = |store: &Arc<dyn Store>| -> Arc<dyn Source> {
+            Arc::new(FactsSource::new("facts", opening(store), "default"))
+        };
+        resumes(changes, facts).await;
+    }
+}
