@@ -62,7 +62,9 @@ pub use limits::*;
 pub use message::{Message, ToolCall, UserPart, distinct_call_ids};
 pub use nearest::{meant, nearest, with_nearest};
 pub use note_name::{InvalidNoteName, NoteName};
-pub use operation::{Fingerprint, InvalidOperation, Operation, OperationId, canonical_json};
+pub use operation::{
+    Fingerprint, InvalidOperation, Operation, OperationId, canonical_json, readable_json,
+};
 pub use outline::{MessageOutline, outline, outline_of, text_tokens};
 pub use placement::{Block, is_block_of, place_blocks, remove_blocks};
 pub use query_words::query_words;

@@ -196,7 +196,33 @@ pub fn canonical_json(value: &Value) -> String {
     text
 }
 
+/// JSON text as a model or a person reads it: as [`canonical_json`], but for characters beyond ASCII, which
+/// stand there as they are.
+///
+/// ```
+/// use notekeeper_domain::readable_json;
+/// use serde_json::json;
+///
+/// assert_eq!(readable_json(&json!({"z": 1.0, "Straße": "\u{1f600}\n"})), r#"{"Straße":"😀\n","z":1.0}"#);
+/// ```
+pub fn readable_json(value: &Value) -> String {
+    let mut text = String::new();
+    write_value(value, &mut text, write_readable_string);
+    text
+}
+
 fn write_canonical(value: &Value, text: &mut String) {
+    write_value(value, text, write_canonical_string);
+}
+
+fn write_canonical_object(map: &Map<String, Value>, text: &mut String) {
+    write_object(map, text, write_canonical_string);
+}
+
+/// How strings are written.
+type WriteString = fn(&str, &mut String);
+
+fn write_value(value: &Value, text: &mut String, write_string: WriteString) {
     use std::fmt::Write as _;
     match value {
         Value::Array(items) => {
@@ -205,12 +231,12 @@ fn write_canonical(value: &Value, text: &mut String) {
                 if index > 0 {
                     text.push(',');
                 }
-                write_canonical(item, text);
+                write_value(item, text, write_string);
             }
             text.push(']');
         }
-        Value::Object(map) => write_canonical_object(map, text),
-        Value::String(string) => write_canonical_string(string, text),
+        Value::Object(map) => write_object(map, text, write_string),
+        Value::String(string) => write_string(string, text),
         // How serde_json writes these has changed between its versions.
         Value::Number(number) if number.is_f64() => {
             let _ = write!(text, "{:?}", number.as_f64().unwrap_or_default());
@@ -219,7 +245,7 @@ fn write_canonical(value: &Value, text: &mut String) {
     }
 }
 
-fn write_canonical_object(map: &Map<String, Value>, text: &mut String) {
+fn write_object(map: &Map<String, Value>, text: &mut String, write_string: WriteString) {
     let mut entries: Vec<_> = map.iter().collect();
     entries.sort_unstable_by_key(|(key, _)| key.as_str());
     text.push('{');
@@ -227,11 +253,15 @@ fn write_canonical_object(map: &Map<String, Value>, text: &mut String) {
         if index > 0 {
             text.push(',');
         }
-        write_canonical_string(key, text);
+        write_string(key, text);
         text.push(':');
-        write_canonical(item, text);
+        write_value(item, text, write_string);
     }
     text.push('}');
+}
+
+fn write_readable_string(string: &str, text: &mut String) {
+    text.push_str(&Value::from(string).to_string());
 }
 
 fn write_canonical_string(string: &str, text: &mut String) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::{Item, ItemMetadata, Where, canonical_json, query_words};
+use crate::{Item, ItemMetadata, Where, query_words, readable_json};
 
 /// Digits of the ids that items get which bring none.
 const DERIVED_ID_CHARS: usize = 64;
@@ -84,9 +84,9 @@ fn text_and_metadata(value: &Value) -> (String, ItemMetadata) {
         Value::String(text) => (text.clone(), ItemMetadata::default()),
         Value::Object(object) => match written(object) {
             Some((content, metadata)) => (content.to_owned(), ItemMetadata::new(metadata.clone())),
-            None => (canonical_json(value), ItemMetadata::default()),
+            None => (readable_json(value), ItemMetadata::default()),
         },
-        _ => (canonical_json(value), ItemMetadata::default()),
+        _ => (readable_json(value), ItemMetadata::default()),
     }
 }
 
@@ -117,6 +117,7 @@ mod tests {
             "budget": 7,
             "customer": {"name": "Ada", "langs": ["C++", "Go"]},
             "empty": null,
+            "ort": {"Straße": "Köln"},
         }));
         for (query, keys) in [
             ("zone", vec!["Zone"]),
@@ -125,11 +126,13 @@ mod tests {
             ("c++", vec!["customer"]),
             ("7 zone", vec!["Zone", "budget"]),
             ("name:", vec!["customer"]),
+            ("KÖLN", vec!["ort"]),
+            ("straße", vec!["ort"]),
             ("a%", vec![]),
             ("_", vec![]),
             ("a.a", vec![]),
-            ("", vec!["Zone", "budget", "customer", "empty"]),
-            ("\n ", vec!["Zone", "budget", "customer", "empty"]),
+            ("", vec!["Zone", "budget", "customer", "empty", "ort"]),
+            ("\n ", vec!["Zone", "budget", "customer", "empty", "ort"]),
         ] {
             assert_eq!(found(&pad, query, 10), keys, "{query:?}");
         }
@@ -173,7 +176,7 @@ mod tests {
         ] {
             let pad = BTreeMap::from([("k".to_owned(), value.clone())]);
             let items = scratchpad_items("pad", &pad, "", &Where::default(), 5);
-            assert_eq!(items[0].content, format!("k: {}", canonical_json(&value)));
+            assert_eq!(items[0].content, format!("k: {}", readable_json(&value)));
             assert!(items[0].metadata.is_empty());
         }
     }

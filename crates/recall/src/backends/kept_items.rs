@@ -2,7 +2,8 @@
 //! stores.
 
 use notekeeper_domain::{
-    Fingerprint, ITEMS_WRITTEN_MAX, InvalidItem, Item, Operation, OperationId, taken_id,
+    Fingerprint, ITEMS_WRITTEN_MAX, InvalidItem, Item, ItemMetadata, Operation, OperationId,
+    taken_id,
 };
 use notekeeper_store::Store;
 use serde_json::Value;
@@ -28,14 +29,12 @@ pub(crate) fn kept_items(
         {
             return Err(of_item(
                 index,
-                "has an `id` in its metadata that is no text; write it as one",
+                "has an `id` in its metadata that is no text; give a text, or leave it out",
             ));
         }
         let mut kept = taken_id(item.clone());
         kept.check().map_err(|error| invalid_item(index, &error))?;
-        kept.id
-            .get_or_insert_with(|| operation.item_id(index))
-            .shrink_to_fit();
+        kept.id = kept.id.or_else(|| Some(operation.item_id(index)));
         Ok(kept)
     });
     kept.collect()
@@ -74,10 +73,8 @@ pub(crate) fn lacks(store: &dyn Store, what: &str, remedy: &str) -> SourceError 
     ))
 }
 
-/// A list of JSON entries as metadata.
-pub(crate) fn metadata<const N: usize>(
-    entries: [(&str, Value); N],
-) -> notekeeper_domain::ItemMetadata {
+/// These entries as metadata.
+pub(crate) fn metadata<const N: usize>(entries: [(&str, Value); N]) -> ItemMetadata {
     let entries = entries.map(|(key, value)| (key.to_owned(), value));
-    notekeeper_domain::ItemMetadata::new(entries.into_iter().collect())
+    ItemMetadata::new(entries.into_iter().collect())
 }

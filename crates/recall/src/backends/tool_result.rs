@@ -1,6 +1,6 @@
 //! What search tools answer, read as items.
 
-use notekeeper_domain::{ITEM_ORIGINS, Item, ItemMetadata, canonical_json};
+use notekeeper_domain::{ITEM_ORIGINS, Item, ItemMetadata, readable_json};
 use serde_json::{Map, Value};
 
 /// Names under which tools give the text of a result, in the order in which they count.
@@ -37,7 +37,7 @@ pub(super) fn items_of(result: Value, source: &str) -> Vec<Item> {
             let texts = list.iter().filter_map(Value::as_str);
             texts.map(|text| Item::new(text, source)).collect()
         }
-        other => vec![Item::new(canonical_json(&other), source)],
+        other => vec![Item::new(readable_json(&other), source)],
     };
     items.into_iter().filter_map(readable).collect()
 }
@@ -49,7 +49,7 @@ fn item_of(mut object: Map<String, Value>, source: &str) -> Item {
         .find(|name| object.get(*name).is_some_and(Value::is_string));
     let content = match name.and_then(|name| object.remove(name)) {
         Some(Value::String(content)) => content,
-        _ => canonical_json(&Value::Object(object.clone())),
+        _ => readable_json(&Value::Object(object.clone())),
     };
     let mut item = Item::new(content, source);
     if let Some(score) = object.get("score").and_then(Value::as_f64) {

@@ -6,6 +6,7 @@ mod file;
 mod fixture;
 mod journal;
 mod odd_store;
+mod queries;
 mod scratchpad;
 mod stores;
 mod tenants;

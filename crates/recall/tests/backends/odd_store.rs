@@ -16,8 +16,10 @@ use notekeeper_store::{
 #[derive(Debug)]
 pub(crate) struct OddStore {
     inner: InMemoryStore,
-    /// Changes that take effect before one fails in passing; it fails once.
-    pub(crate) changes_before_fault: AtomicUsize,
+    /// Changes that take effect before one doesn't.
+    changes_before_fault: AtomicUsize,
+    /// Whether that one never ends; otherwise it fails in passing. Those after it take effect.
+    hangs: bool,
 }
 
 impl OddStore {
@@ -25,11 +27,20 @@ impl OddStore {
         Self {
             inner: InMemoryStore::default(),
             changes_before_fault: AtomicUsize::new(changes),
+            hangs: false,
         }
     }
 
-    fn change(&self) -> Result<(), StoreError> {
+    pub(crate) fn hanging_after(changes: usize) -> Self {
+        Self {
+            hangs: true,
+            ..Self::failing_after(changes)
+        }
+    }
+
+    async fn change(&self) -> Result<(), StoreError> {
         match self.changes_before_fault.fetch_sub(1, Ordering::SeqCst) {
+            0 if self.hangs => std::future::pending().await,
             0 => Err(StoreError::Unavailable("for a moment".to_owned())),
             _ => Ok(()),
         }
@@ -58,7 +69,7 @@ impl NoteStore for OddStore {
         request: &WriteRequest<'_>,
         operation: Option<&Operation>,
     ) -> Result<Receipt, MutationError> {
-        self.change()?;
+        self.change().await?;
         self.inner.write(scope, name, request, operation).await
     }
 
@@ -93,7 +104,7 @@ impl FactStore for OddStore {
         fact: &Fact,
         operation: Option<&Operation>,
     ) -> Result<FactKept, MutationError> {
-        self.change()?;
+        self.change().await?;
         FactStore::remember(&self.inner, scope, fact, operation).await
     }
 

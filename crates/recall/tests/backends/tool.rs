@@ -98,7 +98,7 @@ async fn lists_objects_with_results_and_texts_are_read_whatever_their_names() {
 #[tokio::test]
 async fn what_has_none_of_the_shapes_is_one_item_with_its_text() {
     for answer in [
-        json!({"answer": 42}),
+        json!({"answer": 42, "Straße": "Köln"}),
         json!({"results": "none"}),
         json!([1, "a"]),
         json!([{"content": "a"}, "b"]),

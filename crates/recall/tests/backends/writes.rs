@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures::future::join_all;
+use futures::{FutureExt as _, future::join_all};
 use notekeeper_domain::{ITEM_CHARS_MAX, ITEMS_WRITTEN_MAX, Item};
 use notekeeper_recall::{FactsSource, FileSource, Source, SourceError};
 use notekeeper_store::{MutationError, Store};
@@ -225,46 +225,56 @@ async fn an_operation_of_one_tenant_is_free_for_another(kept: Kept) {
     }
 }
 
-/// A store that fails in passing after some of the changes of one write.
-async fn resumes(changes: usize, of: impl Fn(&Arc<dyn Store>) -> Arc<dyn Source>) {
-    let store: Arc<dyn Store> = Arc::new(OddStore::failing_after(changes));
-    let source = of(&store);
-    let tenant = Tenant::of("acme");
-    let items = ["a", "b", "c"].map(|id| noted(id, &format!("alpha {id}")));
-    let error = tenant.write(&*source, &items, "op").await.unwrap_err();
-    assert!(error.is_passing(), "{error}");
-    let before = contents(&tenant, &*source).await;
+/// A write of three that came to `changes` of them, and is repeated.
+async fn goes_on(changes: usize, tenant: &Tenant, source: &dyn Source, items: &[Item]) {
+    let before = contents(tenant, source).await;
     assert_eq!(before, &["alpha a", "alpha b", "alpha c"][..changes]);
-
     // Somebody else's change of what was kept isn't undone by the rest.
     let meanwhile = [noted("a", "alpha changed")];
-    tenant
-        .write(&*source, &meanwhile, "other")
-        .await
-        .expect("write");
-    tenant.write(&*source, &items, "op").await.expect("resumed");
+    let other = tenant.write(source, &meanwhile, "other").await;
+    other.expect("write");
+    let resumed = tenant.write(source, items, "op").await;
+    resumed.expect("resumed");
     let expected = match changes {
         0 => ["alpha a", "alpha b", "alpha c"],
         _ => ["alpha b", "alpha c", "alpha changed"],
     };
-    assert_eq!(contents(&tenant, &*source).await, expected);
-    tenant
-        .write(&*source, &items, "op")
-        .await
-        .expect("repeated");
-    assert_eq!(contents(&tenant, &*source).await, expected);
+    assert_eq!(contents(tenant, source).await, expected);
+    let repeated = tenant.write(source, items, "op").await;
+    repeated.expect("repeated");
+    assert_eq!(contents(tenant, source).await, expected);
+}
+
+/// The sources that make a change of their store for each item.
+fn item_by_item(store: OddStore) -> [Arc<dyn Source>; 2] {
+    let store: Arc<dyn Store> = Arc::new(store);
+    [
+        Arc::new(FileSource::new("file", opening(&store), "default")),
+        Arc::new(FactsSource::new("facts", opening(&store), "default")),
+    ]
 }
 
 #[tokio::test]
 async fn a_write_of_several_notes_or_facts_that_broke_off_goes_on_where_it_did() {
-    for changes in 0..3 {
-        let file = |store: &Arc<dyn Store>| -> Arc<dyn Source> {
-            Arc::new(FileSource::new("file", opening(store), "default"))
-        };
-        resumes(changes, file).await;
-        let facts = |store: &Arc<dyn Store>| -> Arc<dyn Source> {
-            Arc::new(FactsSource::new("facts", opening(store), "default"))
-        };
-        resumes(changes, facts).await;
+    let tenant = Tenant::of("acme");
+    let items = ["a", "b", "c"].map(|id| noted(id, &format!("alpha {id}")));
+    for (changes, which) in [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1)] {
+        let source = &item_by_item(OddStore::failing_after(changes))[which];
+        let error = tenant.write(&**source, &items, "op").await.unwrap_err();
+        assert!(error.is_passing(), "{error}");
+        goes_on(changes, &tenant, &**source, &items).await;
+    }
+}
+
+#[tokio::test]
+async fn so_does_one_that_was_given_up_in_the_middle() {
+    let tenant = Tenant::of("acme");
+    let items = ["a", "b", "c"].map(|id| noted(id, &format!("alpha {id}")));
+    for (changes, which) in [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1)] {
+        let source = &item_by_item(OddStore::hanging_after(changes))[which];
+        let write = tenant.write(&**source, &items, "op");
+        // As where its activity is cancelled: the call is dropped while it waits.
+        assert!(write.now_or_never().is_none());
+        goes_on(changes, &tenant, &**source, &items).await;
     }
 }
