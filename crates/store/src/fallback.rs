@@ -5,8 +5,8 @@ use notekeeper_domain::{
 };
 
 use crate::{
-    CONTENT_BYTES_MAX, ListedNote, Listing, Names, NotePart, NoteStore, NoteText, NoteTexts,
-    NotebookBounds, StoreError, TextBounds, scoring::score,
+    CONTENT_BYTES_MAX, Denial, ListedNote, Listing, Names, NotePart, NoteStore, NoteText,
+    NoteTexts, NotebookBounds, StoreError, TextBounds, scoring::score,
 };
 
 pub(crate) async fn list<S: NoteStore + ?Sized>(
@@ -49,8 +49,13 @@ pub(crate) async fn texts<S: NoteStore + ?Sized>(
             part.more = true;
             break;
         }
+        let read = match store.read(scope, &name, bounds.chars_max).await {
+            // What is no note, or isn't to be read, keeps nobody from the others.
+            Err(StoreError::OddNote(_) | StoreError::Denied(Denial::Permission)) => continue,
+            read => read?,
+        };
         // Gone since it was listed: then it is not there.
-        if let Some(note) = store.read(scope, &name, bounds.chars_max).await? {
+        if let Some(note) = read {
             bytes += note.content.len();
             part.notes.push(NoteText {
                 name,

@@ -19,7 +19,7 @@ const PAGE: TextBounds = TextBounds {
     bytes_max: 1024 * 1024,
 };
 
-/// A source over the notes that the model edits: it answers which of them match.
+/// A source over the notes that the model's tools address: it answers which of them match.
 ///
 /// A note's score is how often the query's [words](query_words) stand in its text, both in lower case; a
 /// note without any of them isn't found. The item is the whole note, of a longer one the first
@@ -82,6 +82,10 @@ impl Source for FileSource {
             let page = store.texts(call.scope, after.as_ref(), PAGE).await?;
             let last = page.notes.last().map(|note| note.name.clone());
             for note in page.notes {
+                // What tools can't address can't be written back either.
+                if !note.name.is_tool_addressable() {
+                    continue;
+                }
                 let count = occurrences(&note.content, &words);
                 if count == 0 {
                     continue;

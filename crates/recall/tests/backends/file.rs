@@ -179,6 +179,24 @@ async fn more_notes_than_are_read_at_a_time_are_all_looked_at(kept: Kept) {
 }
 
 #[tokio::test]
+async fn what_is_no_note_keeps_nobody_from_the_others() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let notes = directory.path().join("acme/main");
+    std::fs::create_dir_all(notes.join("b.md")).expect("make");
+    std::fs::write(notes.join("a.md"), "alpha a\n").expect("write");
+    std::fs::write(notes.join("image.md"), b"alpha \xff\xfe").expect("write");
+    std::fs::write(notes.join("nul.md"), "alpha \0").expect("write");
+    std::fs::write(notes.join("data.json"), "\"alpha\"").expect("write");
+    std::fs::write(notes.join("z.md"), "alpha z\n").expect("write");
+    let options = FileOptions::new(directory.path());
+    let store: Arc<dyn Store> = Arc::new(FileStore::open(options).await.expect("open"));
+    let source = FileSource::new("files", opening(&store), "default");
+    let found = Tenant::of("acme").found(&source, "alpha", 10).await;
+    let ids: Vec<_> = found.into_iter().filter_map(|item| item.id).collect();
+    assert_eq!(ids, ["a.md", "z.md"]);
+}
+
+#[tokio::test]
 async fn nothing_is_written_where_files_may_only_be_read() {
     let directory = tempfile::tempdir().expect("a directory");
     std::fs::create_dir_all(directory.path().join("acme/main")).expect("make");

@@ -70,7 +70,9 @@ fn ids(items: &[Item]) -> Vec<&str> {
 }
 
 async fn changes_come_newest_first_and_unranked_whatever_the_query_says(kept: Kept) {
-    let Some(source) = source(&kept) else { return };
+    let Some(source) = source(&kept) else {
+        return;
+    };
     let (tenant, other) = (Tenant::of("john-doe"), Tenant::of("john_doe"));
     assert_eq!(tenant.found(&source, "anything", 5).await, []);
     write(&kept, &tenant, "a.md", "op-1").await;
@@ -138,7 +140,9 @@ async fn changes_come_newest_first_and_unranked_whatever_the_query_says(kept: Ke
 }
 
 async fn conditions_reach_behind_what_fills_the_limit(kept: Kept) {
-    let Some(source) = source(&kept) else { return };
+    let Some(source) = source(&kept) else {
+        return;
+    };
     let tenant = Tenant::of("acme");
     write(&kept, &tenant, "first.md", "op-first").await;
     for number in 0..30 {

@@ -60,6 +60,11 @@ impl Kept {
         Self::new(store, schema)
     }
 
+    /// Asserts that this is a store of files, which keeps notes alone: no other may leave a case out.
+    pub(crate) fn is_of_files(&self) {
+        assert_eq!(self.store.kind(), "file");
+    }
+
     pub(crate) fn stores(&self) -> Arc<dyn OpenStores> {
         opening(&self.store)
     }
