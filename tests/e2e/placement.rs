@@ -176,6 +176,8 @@ fn input(given: &Value, shape: &mut Shape) -> AgentInput {
             conversation: None,
             turns: 1,
             skipped_snapshots: 0,
+            grounded: None,
+            skipped_groundings: 0,
             answered: Vec::new(),
         });
     }
