@@ -1,0 +1,125 @@
+//! A worker inside the test, with sources that the test can take away.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use async_trait::async_trait;
+use notekeeper_activities::{
+    ModelActivities, ModelRequests, Models, Notebook, NotebookActivities, Sources, Stores,
+};
+use notekeeper_domain::Item;
+use notekeeper_models::{ChatModel, ScriptedModel};
+use notekeeper_recall::{
+    Answer, FactsSource, FileSource, OpenStores, Source, SourceCall, SourceError, SourceQuery,
+    WriteOperation, Written,
+};
+use notekeeper_store::{FileOptions, FileStore, Store};
+use notekeeper_workflows::AgentWorkflow;
+use serde_json::{Value, json};
+
+use crate::support::{Bed, Hosted};
+
+/// A worker with a scripted model; with the sources `notes` and `facts`, on what their names say of the
+/// bed's store; and with the store `files`, which keeps no transcripts.
+pub(super) struct Library {
+    hosted: Hosted,
+    is_away: Arc<AtomicBool>,
+}
+
+impl Library {
+    /// Starts the worker on the bed's queue of workflows. The model takes these turns.
+    pub(super) async fn open(bed: &Bed, turns: &Value) -> Self {
+        let files = FileStore::open(FileOptions::new(bed.path("files"))).await;
+        let stores: [(String, Arc<dyn Store>); 2] = [
+            ("default".to_owned(), Arc::new(bed.store.clone())),
+            ("files".to_owned(), Arc::new(files.expect("open the files"))),
+        ];
+        let stores = Stores::new(stores);
+        let is_away = Arc::new(AtomicBool::new(false));
+        let opened: Arc<dyn OpenStores> = Arc::new(stores.clone());
+        let notes = Arc::new(FileSource::new("notes", Arc::clone(&opened), "default"));
+        let facts = Arc::new(FactsSource::new("facts", opened, "default"));
+        let sources = [notes as Arc<dyn Source>, facts].map(|inner| {
+            let name = inner.name().to_owned();
+            let is_away = Arc::clone(&is_away);
+            (name, Arc::new(Gated { inner, is_away }) as Arc<dyn Source>)
+        });
+        let script = json!({ "turns": turns }).to_string();
+        let model = ScriptedModel::from_json(&script).expect("a usable script");
+        let model: Arc<dyn ChatModel> = Arc::new(model);
+        let models = Models::new([("default".to_owned(), model)]);
+        let requests = ModelRequests::new(models, stores.clone());
+        let notebook = Notebook::new(stores).with_sources(Sources::new(sources));
+        let mut options = temporalio_sdk::WorkerOptions::new(bed.workflow_task_queue.as_str())
+            .register_activities(NotebookActivities::new(notebook))
+            .register_activities(ModelActivities::new(requests))
+            .build();
+        options
+            .register_workflow::<AgentWorkflow>()
+            .expect("a new type");
+        Self {
+            hosted: Hosted::start(bed.client.clone(), options).await,
+            is_away,
+        }
+    }
+
+    /// Takes what is behind the sources away.
+    pub(super) fn take_away(&self) {
+        self.is_away.store(true, Ordering::SeqCst);
+    }
+
+    /// Brings it back.
+    pub(super) fn bring_back(&self) {
+        self.is_away.store(false, Ordering::SeqCst);
+    }
+
+    pub(super) async fn close(self) {
+        self.hosted.stop().await;
+    }
+}
+
+/// A source that can be away.
+#[derive(Debug)]
+struct Gated {
+    inner: Arc<dyn Source>,
+    is_away: Arc<AtomicBool>,
+}
+
+impl Gated {
+    fn check(&self) -> Result<(), SourceError> {
+        match self.is_away.load(Ordering::SeqCst) {
+            true => Err(SourceError::Unavailable(
+                "what is behind it is away".to_owned(),
+            )),
+            false => Ok(()),
+        }
+    }
+}
+
+#[async_trait]
+impl Source for Gated {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    async fn query(
+        &self,
+        query: &SourceQuery,
+        call: &SourceCall<'_>,
+    ) -> Result<Answer, SourceError> {
+        self.check()?;
+        self.inner.query(query, call).await
+    }
+
+    async fn write(
+        &self,
+        items: &[Item],
+        operation: &WriteOperation,
+        call: &SourceCall<'_>,
+    ) -> Result<Written, SourceError> {
+        self.check()?;
+        self.inner.write(items, operation, call).await
+    }
+}
