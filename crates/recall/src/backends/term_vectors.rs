@@ -183,7 +183,7 @@ impl Terms {
 }
 
 /// How often each word stands in a text: runs of letters and digits, folded.
-pub(super) fn folded_words(text: &str) -> BTreeMap<String, u32> {
+fn folded_words(text: &str) -> BTreeMap<String, u32> {
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();
     let folded = folded_fact("", text);
     let words = folded.split(|c: char| !c.is_alphanumeric());

@@ -2,21 +2,19 @@
 
 use std::{
     cmp::{Ordering, Reverse},
-    collections::BTreeMap,
+    collections::BTreeSet,
     sync::Arc,
 };
 
 use async_trait::async_trait;
 use notekeeper_domain::{
     ConversationId, ITEM_CHARS_MAX, Item, LISTED_MAX, Message, StoredMessage, char_prefix,
+    text_terms,
 };
 use notekeeper_store::{ListedConversation, MessageSelection, Store, TranscriptStore};
 use serde_json::json;
 
-use super::{
-    kept_items::{lacks, metadata},
-    term_vectors::folded_words,
-};
+use super::kept_items::{lacks, metadata};
 use crate::{
     Answer, OpenStores, Source, SourceCall, SourceError, SourceQuery, WriteOperation, Written,
 };
@@ -33,8 +31,8 @@ const PAGE_BYTES: usize = 1024 * 1024;
 /// A source over what was said: in one conversation, or in the 20 of the scope that something was added
 /// to last; of each the newest 1,000 messages count. It can't be written to.
 ///
-/// A message's score is which part of the query's different words it has, 0 to 1; folded, so that case
-/// and accents make no difference. One without any isn't found; of two that have as many the newer comes
+/// A message's score is which part of the query's different [terms](text_terms) it has, 0 to 1; folded, so
+/// that case and accents make no difference. One without any isn't found; of two that have as many the newer comes
 /// first. A query without words finds the newest messages, unranked. The item is what the message says,
 /// of a longer one the first [`ITEM_CHARS_MAX`] characters, with `conversation`, `position` and `role` as
 /// metadata.
@@ -100,7 +98,7 @@ struct Best<'q> {
     source: &'q str,
     query: &'q SourceQuery,
     /// What is looked for.
-    words: BTreeMap<String, u32>,
+    words: BTreeSet<String>,
     /// Best first.
     found: Vec<(Rank, Item)>,
 }
@@ -130,7 +128,7 @@ impl<'q> Best<'q> {
         Self {
             source,
             query,
-            words: folded_words(&query.text),
+            words: text_terms(&query.text).into_iter().collect(),
             found: Vec::new(),
         }
     }
@@ -176,8 +174,8 @@ impl<'q> Best<'q> {
     /// Which part of the words that are looked for a text has.
     #[expect(clippy::cast_precision_loss, reason = "no query has so many words")]
     fn shared(&self, text: &str) -> f64 {
-        let has = folded_words(text);
-        let shared = self.words.keys().filter(|word| has.contains_key(*word));
+        let has: BTreeSet<String> = text_terms(text).into_iter().collect();
+        let shared = self.words.intersection(&has);
         shared.count() as f64 / self.words.len() as f64
     }
 

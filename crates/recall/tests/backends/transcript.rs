@@ -15,6 +15,7 @@ use crate::{
 on_each_store!(
     messages_are_ranked_by_the_words_that_they_share_with_the_query,
     one_conversation_is_looked_through_where_it_is_named,
+    words_are_found_in_every_script_and_with_their_signs,
     all_dialects_are_read_and_calls_are_not,
     the_newest_thousand_messages_count_however_large_they_are,
     of_many_conversations_the_newest_twenty_count,
@@ -83,7 +84,16 @@ async fn messages_are_ranked_by_the_words_that_they_share_with_the_query(kept: K
         Some("main#4")
     );
     assert_eq!(tenant.found(&source, "refund", 0).await, []);
-    assert_eq!(tenant.found(&source, "absent", 5).await, []);
+    for query in ["absent", "%", "_", "refund_", "refund%"] {
+        let found = tenant.found(&source, query, 5).await;
+        assert!(
+            found
+                .iter()
+                .all(|item| item.content.to_lowercase().contains("refund")),
+            "{query}"
+        );
+        assert!(!query.contains("absent") || found.is_empty());
+    }
     let users = tenant
         .found_where(&source, "refund", 5, json!({"role": "user"}))
         .await;
@@ -91,7 +101,7 @@ async fn messages_are_ranked_by_the_words_that_they_share_with_the_query(kept: K
     assert_eq!(users.len(), 1);
 
     // Without words: the newest, unranked.
-    let newest = tenant.found(&source, " %", 2).await;
+    let newest = tenant.found(&source, " \n", 2).await;
     let ids: Vec<_> = newest
         .iter()
         .map(|item| (item.id.clone().unwrap(), item.score()))
@@ -129,6 +139,34 @@ async fn one_conversation_is_looked_through_where_it_is_named(kept: Kept) {
     let absent = Some(conversation("absent"));
     let absent = TranscriptSource::new("said", kept.stores(), "default", absent);
     assert_eq!(tenant.found(&absent, "alpha", 5).await, []);
+}
+
+async fn words_are_found_in_every_script_and_with_their_signs(kept: Kept) {
+    let Some((source, transcripts)) = source(&kept) else {
+        return kept.is_of_files();
+    };
+    let tenant = Tenant::of("acme");
+    let texts = [
+        "Ich wohne in KÖLN.",
+        "東京都に住んでいます",
+        "C++ and Go",
+        "see src/auth.rs, please",
+        "c is old",
+    ];
+    let messages = texts.map(|text| said("user", text));
+    add(transcripts, &tenant, "main", &messages).await;
+    for (query, text) in [
+        ("koln?", 0),
+        ("東京", 1),
+        ("c++", 2),
+        ("src/auth.rs", 3),
+        ("auth", 3),
+        ("C", 4),
+    ] {
+        let found = tenant.found(&source, query, 1).await;
+        let contents: Vec<_> = found.iter().map(|item| item.content.as_str()).collect();
+        assert_eq!(contents, [texts[text]], "{query}");
+    }
 }
 
 async fn all_dialects_are_read_and_calls_are_not(kept: Kept) {

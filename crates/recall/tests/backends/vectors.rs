@@ -296,6 +296,11 @@ async fn embeddings_that_cannot_be_kept_or_compared_are_refused_by_what_is_wrong
         assert!(!error.is_passing());
         said.push(error.to_string());
     }
+    // A query's embedding is looked at as well.
+    let none = Arc::new(Numbers::new(|_| vec![f32::NAN]));
+    let source = VectorSource::embedded("kb", opening(&store), "default", "c", none);
+    let error = tenant.query(&source, "text", 5).await.unwrap_err();
+    assert!(matches!(error, SourceError::Model(ModelError::Refused(_))));
     insta::assert_snapshot!(said.join("\n"));
 }
 
