@@ -3,8 +3,8 @@
 use notekeeper_domain::Operation;
 
 use crate::{
-    FactForgotten, FactKept, MessagesAdded, MessagesCleared, MutationError, Receipt, ReceiptStatus,
-    StoreError,
+    ChunksKept, FactForgotten, FactKept, MessagesAdded, MessagesCleared, MutationError, Receipt,
+    ReceiptStatus, StoreError,
     counts::{position_of, token},
 };
 
@@ -19,6 +19,8 @@ const CLEARED: &str = "cleared";
 const REMEMBERED: &str = "remembered";
 /// What the receipt of a forgotten fact says of itself, and of one that wasn't there.
 const FORGOTTEN: &str = "forgotten";
+/// What the receipt of kept chunks says of itself.
+const KEPT: &str = "kept";
 
 /// A receipt as it was found.
 #[derive(Debug)]
@@ -59,7 +61,7 @@ impl KeptReceipt<'_> {
     }
 
     fn is_known(&self) -> bool {
-        let others = [ADDED, CLEARED, REMEMBERED, FORGOTTEN];
+        let others = [ADDED, CLEARED, REMEMBERED, FORGOTTEN, KEPT];
         others.contains(&self.status) || ReceiptStatus::from_code(self.status).is_some()
     }
 
@@ -119,5 +121,11 @@ impl OfReceipt for FactForgotten {
             existed: receipt.existed,
             replayed: true,
         })
+    }
+}
+
+impl OfReceipt for ChunksKept {
+    fn of_receipt(receipt: &KeptReceipt<'_>) -> Option<Self> {
+        (receipt.status == KEPT).then_some(Self { replayed: true })
     }
 }

@@ -18,7 +18,8 @@ pub(super) enum Fault {
     /// The connection leads to a server that only reads: a primary that became a standby, most
     /// likely. Nothing was changed. A new connection may lead to the primary.
     ReadOnlyServer,
-    /// A table or column isn't there: the database is at another migration, most likely.
+    /// A table or column isn't there: the database is at another migration, most likely. Or what an
+    /// extension brings isn't where it was.
     Missing,
     /// The operation's receipt was written by another call in the meantime.
     ReceiptTaken,
@@ -94,7 +95,8 @@ impl From<sqlx::Error> for Fault {
 fn of_code(code: &str, constraint: &str) -> Fault {
     match code {
         "23505" if constraint == "receipts_pkey" => Fault::ReceiptTaken,
-        "42P01" | "42703" | "3F000" => Fault::Missing,
+        // A table, a column, a schema, a type, an operator.
+        "42P01" | "42703" | "3F000" | "42704" | "42883" => Fault::Missing,
         "25006" => Fault::ReadOnlyServer,
         // The server took its connection back. Its report can arrive in place of the answer to
         // a commit.

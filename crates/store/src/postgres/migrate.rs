@@ -5,7 +5,7 @@ use sqlx::{
     migrate::{Migrate, MigrateError, Migrator},
 };
 
-use super::{fault::Fault, store::PostgresStore};
+use super::{extension::provide_extension, fault::Fault, store::PostgresStore};
 use crate::StoreError;
 
 static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/postgres");
@@ -22,6 +22,9 @@ pub struct MigrationReport {
     /// Numbers and names of the migrations that this run applied, in order. Empty where there was
     /// nothing to do.
     pub applied: Vec<(i64, String)>,
+    /// What the run couldn't do, and all but one thing works without: a sentence each, with what to do
+    /// about it.
+    pub notices: Vec<String>,
 }
 
 /// The newest migration that this program knows.
@@ -36,6 +39,9 @@ pub(super) fn newest_known_migration() -> i64 {
 impl PostgresStore {
     /// Applies the migrations that the database lacks, each in a transaction of its own, and
     /// creates the schema where it is missing. Runs at the same time wait for each other.
+    ///
+    /// Creates the extension pgvector as well, in the schema `public`, where the database lacks it, the
+    /// server has it and the role may; otherwise [`MigrationReport::notices`] says so.
     ///
     /// Over a caller's pool ([`PostgresStore::with_pool`]) the tables are made in the first
     /// schema of the `search_path`, which must exist.
@@ -117,8 +123,13 @@ async fn migrate(
             }
         }
     }
+    let notice = provide_extension(connection).await.map_err(settled)?;
     connection.unlock().await.map_err(of_migration)?;
-    Ok(MigrationReport { before, applied })
+    Ok(MigrationReport {
+        before,
+        applied,
+        notices: notice.into_iter().collect(),
+    })
 }
 
 /// Lengths are counted in characters, and texts hold any of them: only UTF-8 will do.

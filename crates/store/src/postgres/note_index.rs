@@ -1,17 +1,20 @@
-//! Many notes: names, and the view for snapshots.
+//! Many notes: names, the view for snapshots, texts.
 
-use notekeeper_domain::{MAIN_NOTE, MainNote, MainPart, Notebook, Scope};
+use futures::TryStreamExt as _;
+use notekeeper_domain::{MAIN_NOTE, MainNote, MainPart, NoteName, Notebook, Scope};
 use sqlx::{PgConnection, Row};
 
 use super::fault::Fault;
 use crate::{
-    Listing, Names, NotebookBounds,
+    Listing, Names, NoteTexts, NotebookBounds, TextBounds,
     counts::{bounded, limit},
+    kept_texts::TextsOfRows,
 };
 
 const LIST_NAMES: &str = include_str!("sql/list_names.sql");
 const LIST_NOTES: &str = include_str!("sql/list_notes.sql");
 const READ_NOTEBOOK: &str = include_str!("sql/read_notebook.sql");
+const READ_TEXTS: &str = include_str!("sql/read_texts.sql");
 
 pub(super) async fn names(
     connection: &mut PgConnection,
@@ -69,4 +72,49 @@ pub(super) async fn notebook(
         names: names.iter().map(|name| name.as_str().to_owned()).collect(),
         more_names: more,
     })
+}
+
+/// One round trip, unless nothing but odd names is met.
+pub(super) async fn texts(
+    connection: &mut PgConnection,
+    scope: &Scope,
+    after: Option<&NoteName>,
+    bounds: TextBounds,
+) -> Result<NoteTexts, Fault> {
+    let mut after = after.map_or("", NoteName::as_str).to_owned();
+    loop {
+        match texts_after(connection, scope, &after, bounds)
+            .await?
+            .finish()
+        {
+            Ok(texts) => return Ok(texts),
+            Err(odd) => after = odd,
+        }
+    }
+}
+
+async fn texts_after(
+    connection: &mut PgConnection,
+    scope: &Scope,
+    after: &str,
+    bounds: TextBounds,
+) -> Result<TextsOfRows, Fault> {
+    let mut rows = sqlx::query(READ_TEXTS)
+        .bind(scope.as_str())
+        .bind(after)
+        // The statement adds one to it.
+        .bind(limit(bounds.notes_max).min(i64::MAX - 1))
+        .bind(bounded(bounds.chars_max))
+        .bind(limit(bounds.bytes_max))
+        .fetch(connection);
+    let mut texts = TextsOfRows::new(bounds);
+    while let Some(row) = rows.try_next().await? {
+        if row.try_get("more")? {
+            texts.has_more();
+        }
+        if let Some(name) = row.try_get("name")? {
+            texts.take((name, row.try_get("version")?, row.try_get("content")?));
+        }
+    }
+    Ok(texts)
 }

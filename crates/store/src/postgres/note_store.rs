@@ -10,15 +10,16 @@ use super::{
     attempts::{Repeatable, attempted},
     delete::Deletion,
     fault::Fault,
-    note_index::{list, names, notebook},
+    note_index::{list, names, notebook, texts},
     put::Put,
     receipt::{find_receipt, repeatable},
     search::search,
     store::PostgresStore,
 };
 use crate::{
-    EditRequest, Expected, FactStore, Listing, MutationError, Names, NotePart, NoteStore,
-    NotebookBounds, Receipt, SnapshotStore, Store, StoreError, TranscriptStore, WriteRequest,
+    EditRequest, Expected, FactStore, JournalStore, Listing, MutationError, Names, NotePart,
+    NoteStore, NoteTexts, NotebookBounds, Receipt, SnapshotStore, Store, StoreError, TextBounds,
+    TranscriptStore, VectorStore, WriteRequest,
     change::Change,
     counts::{bounded, token},
     kept_metadata::kept_metadata,
@@ -153,6 +154,17 @@ impl NoteStore for PostgresStore {
         ))
     }
 
+    async fn texts(
+        &self,
+        scope: &Scope,
+        after: Option<&NoteName>,
+        bounds: TextBounds,
+    ) -> Result<NoteTexts, StoreError> {
+        attempted!(self, Repeatable::Always, |connection| texts(
+            connection, scope, after, bounds
+        ))
+    }
+
     fn keeps_metadata(&self) -> bool {
         true
     }
@@ -168,6 +180,14 @@ impl Store for PostgresStore {
     }
 
     fn facts(&self) -> Option<&dyn FactStore> {
+        Some(self)
+    }
+
+    fn vectors(&self) -> Option<&dyn VectorStore> {
+        Some(self)
+    }
+
+    fn journal(&self) -> Option<&dyn JournalStore> {
         Some(self)
     }
 }

@@ -13,6 +13,7 @@ use tokio::time::error::Elapsed;
 
 use super::{
     examine::{Unfit, at_disposal},
+    extension::ExtensionSchema,
     fault::Fault,
     lease::{AtHand, Lease},
     migrate::{newest_known_migration, settled},
@@ -65,6 +66,7 @@ pub struct PostgresStore {
     /// Connections between two operations; none are kept of a caller's pool, which may be used
     /// for other things as well.
     spares: Option<Arc<Spares>>,
+    extension: ExtensionSchema,
     answer_timeout: Duration,
 }
 
@@ -92,6 +94,7 @@ impl PostgresStore {
             pool,
             schema: Some(options.schema.clone()),
             spares: Some(Spares::new(options.connections_max)),
+            extension: ExtensionSchema::default(),
             // Longer than any statement is let run.
             answer_timeout: options.statement_timeout + options.acquire_timeout,
         })
@@ -151,6 +154,7 @@ impl PostgresStore {
             pool,
             schema: None,
             spares: None,
+            extension: ExtensionSchema::default(),
             answer_timeout: ANSWER_TIMEOUT_DEFAULT,
         }
     }
@@ -257,6 +261,11 @@ impl PostgresStore {
 
     pub(super) fn schema(&self) -> Option<&str> {
         self.schema.as_deref()
+    }
+
+    /// Where the extension pgvector lay when it was looked for last.
+    pub(super) fn extension(&self) -> &ExtensionSchema {
+        &self.extension
     }
 
     /// How long an operation may take before it makes no further attempt.

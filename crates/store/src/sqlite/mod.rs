@@ -1,4 +1,4 @@
-//! Notes, transcripts and facts in one SQLite file, which several processes of one host can use at
+//! Notes, transcripts, facts and vectors in one SQLite file, which several processes of one host can use at
 //! the same time.
 //!
 //! Reads are single statements, on connections of their own, and wait for nobody. A mutation is a
@@ -7,12 +7,14 @@
 //! again within bounds.
 
 mod attempts;
+mod chunks;
 mod delete;
 mod examine;
 mod fact_change;
 mod fact_store;
 mod fault;
 mod file;
+mod journal;
 mod json_array;
 mod messages;
 mod migrate;
@@ -27,6 +29,7 @@ mod search;
 mod snapshots;
 mod store;
 mod transcript_store;
+mod vector_store;
 
 pub(crate) use fault::{of_driver, result_code};
 pub use options::SqliteOptions;

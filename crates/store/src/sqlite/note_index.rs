@@ -1,17 +1,20 @@
-//! Many notes: names, and the view for snapshots.
+//! Many notes: names, the view for snapshots, texts.
 
-use notekeeper_domain::{MAIN_NOTE, MainNote, MainPart, Notebook, Scope};
+use futures::TryStreamExt as _;
+use notekeeper_domain::{MAIN_NOTE, MainNote, MainPart, NoteName, Notebook, Scope};
 use sqlx::Row as _;
 
 use super::{fault::Fault, store::SqliteStore};
 use crate::{
-    Listing, Names, NotebookBounds,
+    Listing, Names, NoteTexts, NotebookBounds, TextBounds,
     counts::{bounded, limit},
+    kept_texts::TextsOfRows,
 };
 
 const LIST_NAMES: &str = include_str!("sql/list_names.sql");
 const LIST_NOTES: &str = include_str!("sql/list_notes.sql");
 const READ_NOTEBOOK: &str = include_str!("sql/read_notebook.sql");
+const READ_TEXTS: &str = include_str!("sql/read_texts.sql");
 
 pub(super) async fn names(
     store: &SqliteStore,
@@ -73,4 +76,43 @@ pub(super) async fn notebook(
         names: names.iter().map(|name| name.as_str().to_owned()).collect(),
         more_names: more,
     })
+}
+
+pub(super) async fn texts(
+    store: &SqliteStore,
+    scope: &Scope,
+    after: Option<&NoteName>,
+    bounds: TextBounds,
+) -> Result<NoteTexts, Fault> {
+    let mut after = after.map_or("", NoteName::as_str).to_owned();
+    loop {
+        match texts_after(store, scope, &after, bounds).await?.finish() {
+            Ok(texts) => return Ok(texts),
+            // Nothing but odd names was met.
+            Err(odd) => after = odd,
+        }
+    }
+}
+
+async fn texts_after(
+    store: &SqliteStore,
+    scope: &Scope,
+    after: &str,
+    bounds: TextBounds,
+) -> Result<TextsOfRows, Fault> {
+    let mut connection = store.reader().await?;
+    let mut rows = sqlx::query_as(READ_TEXTS)
+        .bind(scope.as_str())
+        .bind(after)
+        // The statement adds one to it.
+        .bind(limit(bounds.notes_max).min(i64::MAX - 1))
+        .bind(bounded(bounds.chars_max))
+        .fetch(&mut *connection);
+    let mut texts = TextsOfRows::new(bounds);
+    while let Some(row) = rows.try_next().await? {
+        if !texts.take(row) {
+            break;
+        }
+    }
+    Ok(texts)
 }

@@ -10,15 +10,16 @@ use super::{
     attempts::attempted,
     delete::Deletion,
     fault::Fault,
-    note_index::{list, names, notebook},
+    note_index::{list, names, notebook, texts},
     put::Put,
     receipt::find_receipt,
     search::search,
     store::SqliteStore,
 };
 use crate::{
-    EditRequest, Expected, FactStore, Listing, MutationError, Names, NotePart, NoteStore,
-    NotebookBounds, Receipt, SnapshotStore, Store, StoreError, TranscriptStore, WriteRequest,
+    EditRequest, Expected, FactStore, JournalStore, Listing, MutationError, Names, NotePart,
+    NoteStore, NoteTexts, NotebookBounds, Receipt, SnapshotStore, Store, StoreError, TextBounds,
+    TranscriptStore, VectorStore, WriteRequest,
     change::Change,
     counts::{bounded, token},
     kept_metadata::kept_metadata,
@@ -138,6 +139,15 @@ impl NoteStore for SqliteStore {
         attempted(self, |_| search(self, scope, query, limits)).await
     }
 
+    async fn texts(
+        &self,
+        scope: &Scope,
+        after: Option<&NoteName>,
+        bounds: TextBounds,
+    ) -> Result<NoteTexts, StoreError> {
+        attempted(self, |_| texts(self, scope, after, bounds)).await
+    }
+
     fn keeps_metadata(&self) -> bool {
         true
     }
@@ -153,6 +163,14 @@ impl Store for SqliteStore {
     }
 
     fn facts(&self) -> Option<&dyn FactStore> {
+        Some(self)
+    }
+
+    fn vectors(&self) -> Option<&dyn VectorStore> {
+        Some(self)
+    }
+
+    fn journal(&self) -> Option<&dyn JournalStore> {
         Some(self)
     }
 }

@@ -132,6 +132,42 @@ const CALLS: &[(&str, &[&str])] = &[
     ),
     ("list_facts", &["'acme/7/main'", "''", "11"]),
     ("newest_facts", &["'acme/7/main'", "11"]),
+    (
+        "keep_chunks",
+        &[
+            "'acme/7/main'",
+            "'new'",
+            "'main'",
+            "'f'",
+            "'model'",
+            "3",
+            "'{c7,new}'",
+            "'{some words,x}'",
+            "'{\"{}\",\"{\\\"tier\\\":1}\"}'",
+            "'{null,7}'",
+            "'{1,0,0,0,1,0}'",
+        ],
+    ),
+    (
+        "nearest_chunks",
+        &[
+            "'acme/7/main'",
+            "'main'",
+            "'model'",
+            "3",
+            "'{1,0,0}'",
+            "'{\"tier\":\"a\"}'",
+            "10",
+        ],
+    ),
+    ("chunk_marks", &["'acme/7/main'", "'main'", "'model'"]),
+    ("remove_chunks", &["'acme/7/main'", "'main'", "'{c7,none}'"]),
+    ("find_extension", &[]),
+    ("newest_changes", &["'acme/7/main'", "11"]),
+    (
+        "read_texts",
+        &["'acme/7/main'", "'n'", "100", "65536", "100000"],
+    ),
 ];
 
 /// A bound that bounds nothing.
@@ -146,7 +182,7 @@ const NOTES_PER_SCOPE: i32 = 10;
 const MORE_BUFFERS_MAX: i64 = 5 + NOTES_PER_SCOPE as i64;
 
 /// Fills scopes from number `first` to `last` with notes, and as many receipts, snapshots,
-/// conversations of three messages, and facts of three terms.
+/// conversations of three messages, facts of three terms, and chunks.
 async fn fill(connection: &mut PgConnection, first: i32, last: i32) {
     let notes = "insert into notes (scope, name, content, chars, version, operation_id) \
          select format('acme/%s/main', scope), \
@@ -176,6 +212,11 @@ async fn fill(connection: &mut PgConnection, first: i32, last: i32) {
     let terms = "insert into fact_terms (scope, term, key) \
          select scope, unnest(terms), key from facts \
          where split_part(scope, '/', 2)::integer between $1 and $2 and $3 > 0";
+    let chunks = "insert into chunks \
+             (scope, collection, id, model, dimensions, content, metadata, embedding) \
+         select format('acme/%s/main', scope), 'main', format('c%s', chunk), 'model', 3, \
+                'some words', '{\"tier\":\"a\"}', array[1, chunk, scope]::real[] \
+         from generate_series($1, $2) as scope, generate_series(1, $3) as chunk";
     for statement in [
         notes,
         receipts,
@@ -184,6 +225,7 @@ async fn fill(connection: &mut PgConnection, first: i32, last: i32) {
         messages,
         facts,
         terms,
+        chunks,
     ] {
         sqlx::query(statement)
             .bind(first)
@@ -196,7 +238,8 @@ async fn fill(connection: &mut PgConnection, first: i32, last: i32) {
     // Also settles what inserting left to do, which would otherwise count as cost of a read.
     connection
         .execute(
-            "vacuum (analyze) notes, receipts, snapshots, conversations, messages, facts, fact_terms",
+            "vacuum (analyze) notes, receipts, snapshots, conversations, messages, facts, \
+             fact_terms, chunks",
         )
         .await
         .expect("vacuum");
@@ -272,6 +315,7 @@ fn scans(node: &Value, found: &mut Vec<String>) {
         "messages",
         "facts",
         "fact_terms",
+        "chunks",
     ];
     if tenants_data.contains(&relation) {
         let by_index = matches!(kind, "Index Scan" | "Index Only Scan" | "Bitmap Heap Scan");

@@ -18,7 +18,8 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Stores are migrated one after the other; workers of the release before may go on meanwhile. A schema \
-is made where it is missing. SQLite files need none of this: they are migrated when they are opened. \
+is made where it is missing, and the extension pgvector where the server has it and the role may; where \
+it can't be made, standard output says what to do. SQLite files need none of this: they are migrated when they are opened. \
 Where a store fails, the ones before it stay migrated, and standard output says so.
 
 Examples:
@@ -46,6 +47,9 @@ struct MigratedStore {
     /// Newest migration that the database had; null of an SQLite file, which nobody looked into.
     before: Option<i64>,
     applied: Vec<AppliedMigration>,
+    /// What couldn't be done, and what to do about it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notices: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -86,6 +90,7 @@ async fn each(
                 kind: "sqlite",
                 before: None,
                 applied: Vec::new(),
+                notices: Vec::new(),
             },
             StoreConfig::File(_) | StoreConfig::WorkspaceFiles(_) | StoreConfig::InMemory => {
                 continue;
@@ -115,10 +120,18 @@ async fn migrate(name: &str, options: &PostgresOptions) -> anyhow::Result<Migrat
         applied: applied
             .map(|(number, name)| AppliedMigration { number, name })
             .collect(),
+        notices: report.notices,
     })
 }
 
 fn said(migrated: &MigratedStore) -> String {
+    let store = &migrated.store;
+    let notices = migrated.notices.iter();
+    let notices = notices.map(|notice| format!("store `{store}`: {notice}\n"));
+    applied(migrated) + &notices.collect::<String>()
+}
+
+fn applied(migrated: &MigratedStore) -> String {
     let store = &migrated.store;
     match migrated.before {
         None => format!(

@@ -12,8 +12,9 @@ where true -- Without it, `on conflict` would read as a part of a join.
 on conflict (scope, name) do nothing
 returning version;
 
-insert into receipts (scope, id, fingerprint, kind, name, status, version, existed)
-select $1, $2, $6, $7, $3, $8, note.version, false
+insert into receipts
+    (scope, id, fingerprint, kind, name, status, version, existed, order_number)
+select $1, $2, $6, $7, $3, $8, note.version, false, newest
 from note_versions
 join notes as note
     on note.scope = $1 and note.name = $3 and note.version = newest

@@ -13,8 +13,9 @@ set content = $4, chars = $5, operation_id = $2, version = (select newest from n
 where scope = $1 and name = $3 and version = $10
 returning version;
 
-insert into receipts (scope, id, fingerprint, kind, name, status, version, existed)
-select $1, $2, $6, $7, $3, $8, note.version, true
+insert into receipts
+    (scope, id, fingerprint, kind, name, status, version, existed, order_number)
+select $1, $2, $6, $7, $3, $8, note.version, true, newest
 from note_versions
 join notes as note
     on note.scope = $1 and note.name = $3 and note.version = newest
