@@ -46,7 +46,9 @@ pub use edit::{AppliedEdit, Edit, WriteStatus};
 pub use escape::escape_stored_text;
 pub use fact::{Fact, FactKey, InvalidFact};
 pub use files::VisibleFiles;
-pub use full_text::text_terms;
+pub use full_text::{
+    FullText, PASSAGE_CHARS_MAX, Passage, RankedText, RankedTexts, passages, text_terms,
+};
 pub use grounding::{
     GROUNDING_HEADER, GROUNDING_TOKENS_DEFAULT, GROUNDING_TOKENS_MAX, GroundingStyle,
     InvalidItemFormat, ItemFormat, RenderedItems, items_for_model,

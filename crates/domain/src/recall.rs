@@ -29,7 +29,12 @@ use self::{
     terms::fact_occurrences,
 };
 
-pub(crate) use self::{fold::folded, matching::composed, terms::occurrences};
+pub(crate) use self::{
+    fold::folded,
+    matching::composed,
+    query::{Term, substring_chars_min},
+    terms::{Kind, Occurrence, is_dense, occurrences},
+};
 
 pub use self::{
     query::{

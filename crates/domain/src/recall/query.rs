@@ -51,15 +51,15 @@ pub struct RecallQuery {
 
 /// A term that is looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Term {
-    pub(super) text: String,
+pub(crate) struct Term {
+    pub(crate) text: String,
     /// Whether it is found in terms that begin with it.
-    pub(super) prefix: bool,
+    pub(crate) prefix: bool,
     /// What a fact has that holds a term that begins with it.
-    pub(super) prefix_is_whole: bool,
+    pub(crate) prefix_is_whole: bool,
     /// Whether finding it whole counts no more than finding what begins with it: it is a part of a
     /// term that is looked for as well, and isn't meant by itself.
-    pub(super) glued: bool,
+    pub(crate) glued: bool,
 }
 
 impl RecallQuery {
@@ -130,13 +130,21 @@ impl RecallQuery {
         fewest.cloned().collect()
     }
 
-    pub(super) fn terms(&self) -> &[Term] {
+    /// The whole query, as it is and without punctuation around it: the front of its substrings.
+    pub(crate) fn whole(&self) -> &[String] {
+        let Some(whole) = self.substrings.first() else {
+            return &[];
+        };
+        &self.substrings[..1 + usize::from(trimmed(whole).is_some())]
+    }
+
+    pub(crate) fn terms(&self) -> &[Term] {
         &self.terms
     }
 
     /// The whole query, as it is and without punctuation around it, where that says more than its
     /// terms.
-    pub(super) fn phrases(&self) -> &[String] {
+    pub(crate) fn phrases(&self) -> &[String] {
         &self.phrases
     }
 }
@@ -233,7 +241,7 @@ fn is_prefix(found: &Occurrence<'_>) -> bool {
 /// Shortest word that is also found inside of others, in characters: of scripts whose letters have a
 /// case, where short words stand inside of many; of Korean; and of the others, which write articles and
 /// prepositions without a space. A query as a whole may be shorter.
-fn substring_chars_min(term: &str) -> usize {
+pub(crate) fn substring_chars_min(term: &str) -> usize {
     let first = term.chars().next().unwrap_or_default();
     match first {
         _ if is_hangul_syllable(first) => 2,

@@ -193,7 +193,7 @@ pub(super) fn has_word(text: &str) -> bool {
     text.contains(is_word)
 }
 
-fn is_dense(c: char) -> bool {
+pub(crate) fn is_dense(c: char) -> bool {
     matches!(class(c), Class::Dense(_))
 }
 
