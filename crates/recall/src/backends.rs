@@ -16,6 +16,7 @@ pub use embedded::EmbeddedVectors;
 pub use facts::FactsSource;
 pub use file::FileSource;
 pub use journal::JournalSource;
+pub(crate) use kept_items::{lacks, metadata};
 pub use scratchpad::ScratchpadSource;
 pub use term_vectors::TermVectors;
 pub use tool::ToolSource;

@@ -5,6 +5,7 @@ mod facts;
 mod file;
 mod fixture;
 mod journal;
+mod notes;
 mod odd_store;
 mod queries;
 mod scratchpad;

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use notekeeper_domain::ConversationId;
-use notekeeper_models::EmbeddingModel;
+use notekeeper_models::{EmbeddingModel, HashingEmbedder};
 
 use super::{InvalidSource, invalid, unknown};
 use crate::{
-    FactsSource, FileSource, JournalSource, ScratchpadSource, Source, SourceKind, SourceParts,
-    SourceSpec, StoreKeeps, ToolSource, ToolSpec, TranscriptSource, VectorPlace, VectorSource,
+    FactsSource, FileSource, HybridSource, JournalSource, NotesSource, ScratchpadSource, Source,
+    SourceKind, SourceParts, SourceSpec, StoreKeeps, ToolSource, ToolSpec, TranscriptSource,
+    VectorPlace, VectorSource,
 };
 
 /// Longest `timeout_seconds` of a tool: ten minutes. Nobody who asks a source waits longer.
@@ -17,9 +18,19 @@ const TOOL_TIMEOUT_SECONDS_MAX: u64 = 600;
 /// Longest name of a collection or an argument, in bytes.
 const NAME_BYTES_MAX: usize = 100;
 
+/// Name of the store and of the embedder that the ready-made source is made over.
+const DEFAULT: &str = "default";
+
 /// The source, ready-made, of a program whose store `default` keeps facts.
-pub(super) fn ready_made_hybrid(_parts: &SourceParts) -> Option<SourceSpec> {
-    None
+pub(super) fn ready_made_hybrid(parts: &SourceParts) -> Option<SourceSpec> {
+    let keeps_facts = parts.store_kinds.get(DEFAULT).is_some_and(|it| it.facts);
+    keeps_facts.then(|| SourceSpec {
+        name: None,
+        kind: SourceKind::Hybrid {
+            store: DEFAULT.to_owned(),
+            embedder: DEFAULT.to_owned(),
+        },
+    })
 }
 
 /// The source of this kind, which isn't made of others.
@@ -56,12 +67,22 @@ pub(super) fn leaf(
                 .map_err(|fault| at.fault("conversation", fault))?;
             Arc::new(TranscriptSource::new(name, stores(), store, conversation))
         }
+        SourceKind::Notes { store } => {
+            at.store(store)?;
+            Arc::new(NotesSource::new(name, stores(), store))
+        }
+        SourceKind::Hybrid { store, embedder } => {
+            at.store(store)?;
+            let embedder = at.embedder_or_hashing(embedder)?;
+            Arc::new(HybridSource::new(name, stores(), store, embedder))
+        }
         SourceKind::Scratchpad => Arc::new(ScratchpadSource::new(name)),
         SourceKind::Tool { tool, query_arg } => Arc::new(at.tool(tool, query_arg, name)?),
-        _ => {
+        made_of_others => {
+            let kind = made_of_others.as_str();
             return Err(invalid(
                 path,
-                format!("the kind `{}` can't be made yet", kind.as_str()),
+                format!("the kind `{kind}` is made of others"),
             ));
         }
     })
@@ -114,6 +135,18 @@ impl Place<'_> {
             let path = format!("{}.embedder", self.path);
             unknown(&path, "embedder", embedder, known.keys())
         })
+    }
+
+    /// The same; an embedder `default` that nobody configured hashes, so that hybrid search works on the
+    /// first day.
+    fn embedder_or_hashing(
+        &self,
+        embedder: &str,
+    ) -> Result<Arc<dyn EmbeddingModel>, InvalidSource> {
+        match embedder == DEFAULT && !self.parts.embedders.contains_key(DEFAULT) {
+            true => Ok(Arc::new(HashingEmbedder::default())),
+            false => self.embedder(embedder),
+        }
     }
 
     fn vectors(&self, index: &VectorPlace, name: &str) -> Result<VectorSource, InvalidSource> {

@@ -144,6 +144,27 @@ fn sources_have_the_names_of_their_tables_and_decorators_those_of_what_they_deco
     insta::assert_debug_snapshot!(listed);
 }
 
+#[test]
+fn hybrid_search_is_there_where_the_store_default_keeps_facts_unless_another_source_has_its_name() {
+    let names = |toml: &str, keeps: StoreKeeps| -> Vec<String> {
+        let file: BTreeMap<String, BTreeMap<String, SourceSpec>> = toml::from_str(toml).unwrap();
+        let mut parts = parts();
+        parts.store_kinds.insert("default".to_owned(), keeps);
+        let sources = build(file["sources"].clone(), &parts).unwrap();
+        sources.values().map(|it| format!("{it:?}")).collect()
+    };
+    let ready_made = names("sources = {}", StoreKeeps::everything());
+    assert_eq!(ready_made.len(), 1);
+    assert!(ready_made[0].starts_with("HybridSource"), "{ready_made:?}");
+    assert_eq!(names("sources = {}", StoreKeeps::default()), [""; 0]);
+    let own = "[sources.hybrid]\nkind = 'notes'\nstore = 'files'\n";
+    let own = names(own, StoreKeeps::everything());
+    assert!(
+        own.len() == 1 && own[0].starts_with("NotesSource"),
+        "{own:?}"
+    );
+}
+
 #[tokio::test]
 async fn a_source_that_several_name_is_one() {
     let sources = built(&format!(

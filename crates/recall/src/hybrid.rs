@@ -1,0 +1,10 @@
+//! Search over the notes and facts of a scope: by words, by likeness of words, by vectors, and by all of
+//! them.
+
+mod corpus;
+mod notes;
+mod source;
+mod vectors;
+
+pub use notes::NotesSource;
+pub use source::HybridSource;

@@ -1,0 +1,232 @@
+//! What is searched: the passages of a scope's notes, and its facts.
+
+use notekeeper_domain::{
+    FullText, ITEM_ID_BYTES_MAX, Item, ItemMetadata, LISTED_MAX, NOTE_CHARS_MAX_DEFAULT, NoteName,
+    RankedText, RecallQuery, SEARCH_FILES_MAX_DEFAULT, Scope, Where, keyed_text, passages,
+    snapshot_digest,
+};
+use notekeeper_store::{FactStore, NoteStore, NoteText, TextBounds};
+use serde_json::json;
+
+use crate::{SourceError, backends::metadata};
+
+/// Most notes that a query looks through, in the order of their names.
+const NOTES_MAX: usize = SEARCH_FILES_MAX_DEFAULT;
+
+/// About how much text of notes a query looks through, in bytes. It is held while the query runs.
+const NOTES_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Most facts that a query looks through beside those that recall finds.
+const FACTS_MAX: usize = 2 * LISTED_MAX;
+
+/// Facts that are looked at because recall finds them, however many others there are.
+const RECALLED_MAX: usize = 100;
+
+/// How much is read at a time.
+const PAGE: TextBounds = TextBounds {
+    notes_max: 200,
+    chars_max: NOTE_CHARS_MAX_DEFAULT,
+    bytes_max: 1024 * 1024,
+};
+
+/// Texts that are ranked before other tasks get their turn, in bytes.
+const SHARE_BYTES: usize = 32 * 1024;
+
+/// The passages that a query looks through.
+#[derive(Debug, Default)]
+pub(super) struct Corpus {
+    passages: Vec<CorpusPassage>,
+    notes: usize,
+    bytes: usize,
+}
+
+/// A passage of a note, or a fact.
+#[derive(Debug)]
+pub(super) struct CorpusPassage {
+    pub(super) id: String,
+    /// What it stands under: name of the note and headings, or key of the fact.
+    title: String,
+    content: String,
+    pub(super) metadata: ItemMetadata,
+}
+
+impl Corpus {
+    /// The passages of a scope's notes, as many as are looked through.
+    pub(super) async fn of_notes(
+        store: &dyn NoteStore,
+        scope: &Scope,
+    ) -> Result<Self, SourceError> {
+        let mut corpus = Self::default();
+        let mut after: Option<NoteName> = None;
+        loop {
+            let bounds = TextBounds {
+                notes_max: PAGE.notes_max.min(NOTES_MAX - corpus.notes),
+                ..PAGE
+            };
+            let page = store.texts(scope, after.as_ref(), bounds).await?;
+            let last = page.notes.last().map(|note| note.name.clone());
+            for note in &page.notes {
+                corpus.add_note(note);
+                tokio::task::yield_now().await;
+            }
+            // A store that says that there are more and has none to give is not asked for ever.
+            if !page.more || last.is_none() {
+                return Ok(corpus);
+            }
+            if corpus.notes >= NOTES_MAX || corpus.bytes >= NOTES_BYTES_MAX {
+                tracing::debug!(
+                    notes = corpus.notes,
+                    "a scope has more notes than one query looks through"
+                );
+                return Ok(corpus);
+            }
+            after = last;
+        }
+    }
+
+    fn add_note(&mut self, note: &NoteText) {
+        let path = note.name.as_str();
+        let name = path.strip_suffix(".md").unwrap_or(path);
+        self.notes += 1;
+        self.bytes += note.content.len();
+        for (number, passage) in (1..).zip(passages(&note.content)) {
+            let number: usize = number;
+            let mut title = name.to_owned();
+            for heading in passage.headings {
+                title.push_str(" > ");
+                title.push_str(heading);
+            }
+            self.passages.push(CorpusPassage {
+                id: format!("{path}#{number}"),
+                title,
+                content: passage.text.to_owned(),
+                metadata: metadata([
+                    ("path", json!(path)),
+                    ("version", json!(note.version.as_str())),
+                ]),
+            });
+        }
+    }
+
+    /// Adds the scope's facts: the first ones by key, and those that recall finds.
+    pub(super) async fn add_facts(
+        &mut self,
+        store: &dyn FactStore,
+        scope: &Scope,
+        query: &RecallQuery,
+    ) -> Result<(), SourceError> {
+        let mut listed = 0;
+        let mut after = None;
+        let more = loop {
+            let page = store.facts(scope, after.as_ref(), LISTED_MAX).await?;
+            let last = page.facts.last().map(|found| found.fact.key.clone());
+            listed += page.facts.len();
+            for found in page.facts {
+                self.add_fact(
+                    found.fact.key.as_str(),
+                    found.fact.value(),
+                    found.age_seconds,
+                );
+            }
+            if !page.more || last.is_none() || listed >= FACTS_MAX {
+                break page.more;
+            }
+            after = last;
+        };
+        if !more || query.is_empty() {
+            return Ok(());
+        }
+        for found in store.recall(scope, query, RECALLED_MAX).await? {
+            // Those up to the last one that was listed are there.
+            if after
+                .as_ref()
+                .is_none_or(|last| found.key.as_str() > last.as_str())
+            {
+                self.add_fact(&found.key, &found.value, found.age_seconds);
+            }
+        }
+        Ok(())
+    }
+
+    fn add_fact(&mut self, key: &str, value: &str, age_seconds: u64) {
+        self.passages.push(CorpusPassage {
+            id: fact_id(key),
+            title: key.to_owned(),
+            content: keyed_text(key, value),
+            metadata: metadata([("key", json!(key)), ("age_seconds", json!(age_seconds))]),
+        });
+    }
+
+    pub(super) fn passages(&self) -> &[CorpusPassage] {
+        &self.passages
+    }
+
+    /// The passages that have words of the query, of those that meet the condition, in their orders.
+    pub(super) async fn ranked(
+        &self,
+        query: &RecallQuery,
+        condition: &Where,
+        limit: usize,
+    ) -> RankedPassages<'_> {
+        let mut text = FullText::new(query);
+        let mut offered: Vec<&CorpusPassage> = Vec::new();
+        let mut share = 0;
+        for passage in &self.passages {
+            if !condition.matches(&passage.metadata) {
+                continue;
+            }
+            offered.push(passage);
+            text.offer(&passage.title, &passage.content);
+            share += passage.content.len();
+            if share > SHARE_BYTES {
+                share = 0;
+                tokio::task::yield_now().await;
+            }
+        }
+        let ranked = text.finish(limit);
+        let passages = |found: Vec<RankedText>| {
+            let found = found.into_iter();
+            found.map(|it| (offered[it.index], it.score)).collect()
+        };
+        RankedPassages {
+            words: passages(ranked.words),
+            similar: passages(ranked.similar),
+        }
+    }
+}
+
+/// Passages in the orders of full text, with their scores.
+pub(super) struct RankedPassages<'c> {
+    pub(super) words: Vec<(&'c CorpusPassage, f64)>,
+    pub(super) similar: Vec<(&'c CorpusPassage, f64)>,
+}
+
+impl CorpusPassage {
+    /// The passage as an item of this source.
+    pub(super) fn item(&self, source: &str, score: f64) -> Item {
+        Item::new(self.content.as_str(), source)
+            .with_id(self.id.as_str())
+            .with_score(score)
+            .with_metadata(self.metadata.clone())
+    }
+
+    /// What gets an embedding: a passage says more together with what it stands under.
+    pub(super) fn embedded_text(&self) -> String {
+        format!("{}\n{}", self.title, self.content)
+    }
+
+    /// What an embedding of it is made from, as a digest: where that changes it is made anew, and a
+    /// note that only grew keeps the embeddings of its other passages.
+    pub(super) fn mark(&self) -> String {
+        snapshot_digest(&self.embedded_text())
+    }
+}
+
+/// Id of a fact among passages, of which none has a colon in its id.
+fn fact_id(key: &str) -> String {
+    let id = format!("fact:{key}");
+    match id.len() <= ITEM_ID_BYTES_MAX && !id.chars().any(char::is_control) {
+        true => id,
+        false => format!("fact:sha256:{}", snapshot_digest(key)),
+    }
+}
