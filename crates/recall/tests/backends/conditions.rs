@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use notekeeper_recall::{ScratchpadSource, Source, VectorSource};
+use notekeeper_recall::{ScratchpadSource, Source};
 use serde_json::{Value, json};
 
 use crate::{
@@ -93,12 +93,9 @@ fn cases() -> Vec<(Value, Vec<&'static str>)> {
 }
 
 async fn conditions_mean_the_same_everywhere(kept: Kept) {
-    let mut sources: Vec<Arc<dyn Source>> = vec![
-        Arc::new(VectorSource::in_memory("in_memory")),
-        Arc::new(ScratchpadSource::new("pad")),
-    ];
-    if kept.store.vectors().is_some() {
-        sources.push(Arc::new(kept.embedded("embedded")));
+    let mut sources: Vec<Arc<dyn Source>> = vec![Arc::new(ScratchpadSource::new("pad"))];
+    for vectors in kept.vectors() {
+        sources.push(Arc::new(vectors));
     }
     let mut tenant = Tenant::of("acme");
     let items = kept_metadata().map(|(id, mut entries)| {

@@ -47,20 +47,18 @@ async fn no_query_is_syntax_or_an_error(kept: Kept) {
     let tenant = Tenant::of("acme");
     let mut sources = kept.writable();
     sources.push(Arc::new(ScratchpadSource::new("pad")));
-    if kept.store.transcripts().is_some() {
-        sources.push(Arc::new(TranscriptSource::new(
-            "said",
-            kept.stores(),
-            "default",
-            None,
-        )));
-    }
-    if kept.store.journal().is_some() {
-        sources.push(Arc::new(JournalSource::new(
-            "journal",
-            kept.stores(),
-            "default",
-        )));
+    match (kept.store.transcripts(), kept.store.journal()) {
+        (Some(_), Some(_)) => {
+            let stores = || kept.stores();
+            sources.push(Arc::new(TranscriptSource::new(
+                "said",
+                stores(),
+                "default",
+                None,
+            )));
+            sources.push(Arc::new(JournalSource::new("journal", stores(), "default")));
+        }
+        _ => kept.is_of_files(),
     }
     let long = [
         "(".repeat(1_000),

@@ -72,26 +72,35 @@ impl Kept {
     /// Each source that something can be written to and that works on this store, each under a name of its
     /// own.
     pub(crate) fn writable(&self) -> Vec<Arc<dyn Source>> {
-        let mut sources: Vec<Arc<dyn Source>> = vec![
-            Arc::new(VectorSource::in_memory("in_memory")),
-            Arc::new(FileSource::new("file", self.stores(), "default")),
-        ];
-        if self.store.facts().is_some() {
-            sources.push(Arc::new(FactsSource::new(
-                "facts",
-                self.stores(),
-                "default",
-            )));
+        let file = FileSource::new("file", self.stores(), "default");
+        let mut sources: Vec<Arc<dyn Source>> = vec![Arc::new(file)];
+        for vectors in self.vectors() {
+            sources.push(Arc::new(vectors));
         }
-        if self.store.vectors().is_some() {
-            sources.push(Arc::new(self.embedded("embedded")));
+        match self.store.facts() {
+            Some(_) => {
+                let facts = FactsSource::new("facts", self.stores(), "default");
+                sources.push(Arc::new(facts));
+            }
+            None => self.is_of_files(),
         }
         sources
     }
 
-    pub(crate) fn embedded(&self, name: &str) -> VectorSource {
-        let embedder = Arc::new(HashingEmbedder::default());
-        VectorSource::embedded(name, self.stores(), "default", name, embedder)
+    /// Each source over vectors that works on this store, each under a name of its own.
+    pub(crate) fn vectors(&self) -> Vec<VectorSource> {
+        let mut sources = vec![VectorSource::in_memory("in_memory")];
+        match self.store.vectors() {
+            Some(_) => sources.push(VectorSource::embedded(
+                "embedded",
+                self.stores(),
+                "default",
+                "collection",
+                Arc::new(HashingEmbedder::default()),
+            )),
+            None => self.is_of_files(),
+        }
+        sources
     }
 }
 

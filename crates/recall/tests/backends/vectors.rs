@@ -25,15 +25,6 @@ on_each_store!(
     a_query_without_text_finds_nothing,
 );
 
-/// The sources over vectors that work on this store.
-fn sources(kept: &Kept) -> Vec<VectorSource> {
-    let mut sources = vec![VectorSource::in_memory("in_memory")];
-    if kept.store.vectors().is_some() {
-        sources.push(kept.embedded("embedded"));
-    }
-    sources
-}
-
 #[tokio::test]
 async fn what_shares_words_with_the_query_is_found_under_the_sources_own_name() {
     let source = VectorSource::in_memory("vector");
@@ -62,7 +53,7 @@ async fn what_shares_words_with_the_query_is_found_under_the_sources_own_name() 
 
 async fn an_id_in_metadata_becomes_the_items_own_and_what_queries_stamp_is_never_kept(kept: Kept) {
     let tenant = Tenant::of("acme");
-    for source in sources(&kept) {
+    for source in kept.vectors() {
         let stamped = item(
             "alpha",
             json!({"id": "7%_\\", "tier": "public", "dedupe_sources": ["a", "b"], "dedupe_count": 9}),
@@ -101,7 +92,7 @@ async fn an_id_in_metadata_becomes_the_items_own_and_what_queries_stamp_is_never
 
 async fn fewer_are_found_only_where_there_are_fewer(kept: Kept) {
     let tenant = Tenant::of("acme");
-    for source in sources(&kept) {
+    for source in kept.vectors() {
         assert_eq!(tenant.found(&source, "alpha", 100).await, []);
         let items: Vec<_> = (0..7)
             .map(|index| item("alpha", json!({"id": format!("{index}")})))
@@ -119,7 +110,7 @@ async fn fewer_are_found_only_where_there_are_fewer(kept: Kept) {
 
 async fn a_query_without_text_finds_nothing(kept: Kept) {
     let tenant = Tenant::of("acme");
-    for source in sources(&kept) {
+    for source in kept.vectors() {
         tenant
             .write(&source, &[item("alpha", json!({}))], "op")
             .await
