@@ -120,7 +120,7 @@ impl Source for CachedSource {
         call: &SourceCall<'_>,
     ) -> Result<Written, SourceError> {
         // However the write ends: one that fails, or is dropped, may have been kept all the same.
-        let _forget = self.answers.forget_at_end(call.scope);
+        let _forgetting = (!items.is_empty()).then(|| self.answers.forget_at_end(call.scope));
         self.inner.write(items, operation, call).await
     }
 

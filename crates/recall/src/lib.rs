@@ -27,6 +27,8 @@ mod spec;
 mod tool;
 
 #[cfg(test)]
+mod accepts_writes;
+#[cfg(test)]
 mod fake;
 #[cfg(test)]
 mod tour;
