@@ -11,7 +11,8 @@ use crate::{
     commands::{
         self, chat::ChatArgs, completions::CompletionsArgs, config::ConfigArgs, demo::DemoArgs,
         dev::DevArgs, fact::FactArgs, guarded::GuardedArgs, messages::MessagesArgs,
-        migrate::MigrateArgs, note::NoteArgs, replay::ReplayArgs, worker::WorkerArgs,
+        migrate::MigrateArgs, note::NoteArgs, replay::ReplayArgs, sources::SourcesArgs,
+        worker::WorkerArgs,
     },
     exit::{self, Exit},
     output::{UsageError, print_error, reader_is_gone},
@@ -82,6 +83,8 @@ pub(crate) enum Command {
     Fact(FactArgs),
     /// Read and change transcripts from the terminal, in a store or through a worker.
     Messages(MessagesArgs),
+    /// See, try and use the sources of the settings, here or through a worker.
+    Sources(SourcesArgs),
     /// Check the settings.
     Config(ConfigArgs),
     /// Print a script that lets a shell complete this program's arguments.
@@ -100,6 +103,7 @@ impl Command {
             Self::Note(args) => args.json(),
             Self::Fact(args) => args.json(),
             Self::Messages(args) => args.json(),
+            Self::Sources(args) => args.json(),
             Self::Config(args) => args.json(),
             Self::Migrate(args) => args.output.json,
             Self::Replay(args) => args.output.json,
@@ -143,6 +147,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Note(args) => commands::note::run(config, args),
         Command::Fact(args) => commands::fact::run(config, args),
         Command::Messages(args) => commands::messages::run(config, args),
+        Command::Sources(args) => commands::sources::run(config, args),
         Command::Config(args) => commands::config::run(config, args),
         Command::Completions(args) => commands::completions::run(args),
         Command::Demo(args) => commands::demo::run(config, args),

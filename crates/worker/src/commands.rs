@@ -14,6 +14,7 @@ pub(crate) mod messages;
 pub(crate) mod migrate;
 pub(crate) mod note;
 pub(crate) mod replay;
+pub(crate) mod sources;
 pub(crate) mod worker;
 
 use std::future::Future;

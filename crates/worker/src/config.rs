@@ -1,10 +1,12 @@
 //! Settings: what flags, environment and file come to.
 
+mod embedders;
 pub(crate) mod given;
 mod metadata;
 mod models;
 mod parse;
 mod resolved;
+mod sources;
 mod stores;
 mod telemetry;
 mod worker;
@@ -13,21 +15,25 @@ mod workspaces;
 use std::{collections::BTreeMap, path::Path};
 
 use anyhow::Context as _;
+use notekeeper_recall::SourceSpec;
 use serde::Deserialize;
 
 use crate::arguments::TemporalArgs;
 
 pub(crate) use self::{
-    given::Given,
-    models::{BaseUrl, ModelConfig},
+    embedders::EmbedderConfig,
+    given::{Given, names_a_variable},
+    models::{BaseUrl, ModelConfig, environment},
     resolved::{Setting, settings},
+    sources::SourcesConfig,
     stores::StoreConfig,
     telemetry::{CollectorConfig, KeyPlace, TelemetryConfig},
     worker::{Queue, WorkerConfig},
 };
 use self::{
-    metadata::MetadataSection, models::ModelSection, parse::parse, stores::StoreSection,
-    telemetry::TelemetrySection, worker::WorkerSection, workspaces::WorkspaceSection,
+    embedders::EmbedderSection, metadata::MetadataSection, models::ModelSection, parse::parse,
+    stores::StoreSection, telemetry::TelemetrySection, worker::WorkerSection,
+    workspaces::WorkspaceSection,
 };
 
 /// What the TOML file may hold. An unknown key is an error.
@@ -39,6 +45,8 @@ pub(crate) struct File {
     stores: BTreeMap<String, StoreSection>,
     workspaces: BTreeMap<String, WorkspaceSection>,
     models: BTreeMap<String, ModelSection>,
+    embedders: BTreeMap<String, EmbedderSection>,
+    sources: BTreeMap<String, SourceSpec>,
     metadata: BTreeMap<String, MetadataSection>,
     telemetry: TelemetrySection,
 }

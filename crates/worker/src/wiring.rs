@@ -1,9 +1,11 @@
 //! From settings to stores, models and activities.
 
+mod sources;
+
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, bail};
-use notekeeper_activities::{FileStores, Models, OpenFiles, Stores, Workspace};
+use notekeeper_activities::{FileStores, OpenFiles, Stores, Workspace};
 use notekeeper_models::{ChatModel, OpenAiModel, ScriptedModel};
 use notekeeper_store::{
     FileStore, InMemoryStore, PostgresOptions, PostgresStore, SqliteStore, Store,
@@ -13,6 +15,8 @@ use crate::{
     config::{ModelConfig, StoreConfig},
     workspace_files::WorkspaceFiles,
 };
+
+pub(crate) use self::sources::{PartsOfSources, open_sources};
 
 /// The stores of a worker, by name.
 pub(crate) struct OpenStores {
@@ -119,8 +123,10 @@ pub(crate) async fn close_stores(
 }
 
 /// Builds the models.
-pub(crate) fn open_models(configs: &BTreeMap<String, ModelConfig>) -> anyhow::Result<Models> {
-    let mut models: Vec<(String, Arc<dyn ChatModel>)> = Vec::new();
+pub(crate) fn open_models(
+    configs: &BTreeMap<String, ModelConfig>,
+) -> anyhow::Result<BTreeMap<String, Arc<dyn ChatModel>>> {
+    let mut models: BTreeMap<String, Arc<dyn ChatModel>> = BTreeMap::new();
     for (name, config) in configs {
         let unusable = || format!("model `{name}` can't be used");
         let model: Arc<dyn ChatModel> = match config {
@@ -131,9 +137,9 @@ pub(crate) fn open_models(configs: &BTreeMap<String, ModelConfig>) -> anyhow::Re
                 Arc::new(OpenAiModel::new(options.clone()).with_context(unusable)?)
             }
         };
-        models.push((name.clone(), model));
+        models.insert(name.clone(), model);
     }
-    Ok(Models::new(models))
+    Ok(models)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ mod effect;
 mod open;
 mod over_temporal;
 
-pub(crate) use arguments::{OperationArgs, ScopeArgs, Via};
+pub(crate) use arguments::{ActivityArgs, OperationArgs, ScopeArgs, Via};
 pub(crate) use effect::{Changed, Effect, INCOMPLETE, Remedy, already, told_if_unsure};
 pub(crate) use open::{Access, Kept, Place, Purpose, coded, failed, nobody};
 pub(crate) use over_temporal::OverTemporal;

@@ -6,7 +6,7 @@ use std::{
 
 use anyhow::Context as _;
 use clap::Args;
-use notekeeper_activities::{ModelActivities, ModelRequests, Notebook, NotebookActivities};
+use notekeeper_activities::{ModelActivities, ModelRequests, Models, Notebook, NotebookActivities};
 use notekeeper_store::{PostgresStore, SqliteStore, StoreError};
 
 use crate::{
@@ -14,9 +14,13 @@ use crate::{
     config::{File, Queue, WorkerConfig},
     connection::{TemporalTarget, check_namespace, patiently},
     program::own_program,
+    search_tools::{LateClient, SearchTools},
     shutdown::Shutdown,
     telemetry::SpanExport,
-    wiring::{OpenStores, check_roots, close_stores, open_models, open_stores},
+    wiring::{
+        OpenStores, PartsOfSources, check_roots, close_stores, open_models, open_sources,
+        open_stores,
+    },
     workers::{self, Activities},
 };
 
@@ -100,10 +104,12 @@ pub(crate) struct Opened {
     activities: Activities,
     databases: Vec<(String, Arc<PostgresStore>)>,
     files: Vec<(String, Arc<SqliteStore>)>,
+    /// For tools that are activities.
+    temporal: Arc<LateClient>,
 }
 
 impl Opened {
-    /// Opens stores and models.
+    /// Opens stores, models and sources.
     pub(crate) async fn open(config: &WorkerConfig) -> anyhow::Result<Self> {
         let models = open_models(&config.models)?;
         check_roots(&config.workspaces)?;
@@ -113,18 +119,36 @@ impl Opened {
             files,
         } = open_stores(&config.stores, &config.workspaces).await?;
         let key = config.telemetry.scope_hash_key.clone();
-        let mut notebook = Notebook::new(stores.clone()).with_scope_hash_key(key);
+        let temporal = Arc::new(LateClient::default());
+        let parts = PartsOfSources {
+            stores: &stores,
+            configs: &config.stores,
+            embedders: &config.embedders,
+            models: models.clone(),
+            tools: SearchTools::new(Arc::clone(&temporal)),
+        };
+        let sources = match open_sources(&config.sources, parts) {
+            Ok(sources) => sources,
+            Err(error) => {
+                close_stores(&databases, &files, CLOSE_TIMEOUT).await;
+                return Err(error);
+            }
+        };
+        let mut notebook = Notebook::new(stores.clone())
+            .with_sources(sources)
+            .with_scope_hash_key(key);
         for (name, template) in &config.metadata {
             notebook = notebook.with_metadata_resolver(name, Arc::new(template.clone()));
         }
         let activities = Activities {
             notebook: NotebookActivities::new(notebook),
-            model: ModelActivities::new(ModelRequests::new(models, stores)),
+            model: ModelActivities::new(ModelRequests::new(Models::new(models), stores)),
         };
         Ok(Self {
             activities,
             databases,
             files,
+            temporal,
         })
     }
 
@@ -165,6 +189,7 @@ async fn serve_opened(
     shutdown: &Shutdown,
     ready: impl FnOnce(),
 ) -> anyhow::Result<()> {
+    opened.temporal.is_at(target);
     for (name, database) in &opened.databases {
         let what = format!("store `{name}`");
         let checked = patiently(&what, shutdown, || async {

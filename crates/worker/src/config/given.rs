@@ -103,7 +103,11 @@ pub(crate) fn safe(key: &str, value: &Value) -> Value {
     let secret = ["password", "secret", "token", "key"]
         .iter()
         .any(|word| name == *word || name.ends_with(&format!("_{word}")));
+    // What stands there in the place of variables' names may be the headers' values themselves.
+    let names_variables = key.split('.').rev().nth(1) == Some("headers_env");
     match value {
+        Value::String(text) if names_variables && !names_a_variable(text) => Value::from(HIDDEN),
+        Value::String(_) if names_variables => value.clone(),
         _ if secret => Value::from(HIDDEN),
         // What stands in the place of a variable's name may be the key itself.
         Value::String(text) if name.ends_with("_env") && !text.is_empty() => {
@@ -111,6 +115,13 @@ pub(crate) fn safe(key: &str, value: &Value) -> Value {
         }
         Value::String(text) if text.contains("://") || name.ends_with("url") => {
             Value::from(safe_url(text))
+        }
+        Value::Array(values) => values.iter().map(|value| safe(key, value)).collect(),
+        Value::Object(entries) => {
+            let safe = |(name, value): (&String, &Value)| {
+                (name.clone(), safe(&format!("{key}.{name}"), value))
+            };
+            Value::Object(entries.iter().map(safe).collect())
         }
         value => value.clone(),
     }
@@ -121,7 +132,7 @@ const VARIABLE_CHARS_MAX: usize = 64;
 
 /// Whether a text looks like the name of a variable, and not like a key in its place: capital
 /// letters, digits and `_`.
-pub(super) fn names_a_variable(text: &str) -> bool {
+pub(crate) fn names_a_variable(text: &str) -> bool {
     let is_letter = |b: u8| b.is_ascii_uppercase() || b == b'_';
     text.len() <= VARIABLE_CHARS_MAX
         && text.bytes().next().is_some_and(is_letter)
@@ -212,6 +223,18 @@ mod tests {
             assert_eq!(safe(key, &Value::from("hunter2")), HIDDEN, "{key}");
         }
         assert_eq!(safe("a.max_completion_tokens", &Value::from("x")), "x");
+        let header = "sources.a.headers_env.Authorization";
+        for (given, shown) in [("SEARCH_KEY", "SEARCH_KEY"), ("Bearer hunter2", HIDDEN)] {
+            assert_eq!(safe(header, &Value::from(given)), shown);
+        }
+        let inline = serde_json::json!([{
+            "kind": "tool", "url": "https://app:hunter2@h", "headers_env": {"X-Key": "hunter2"},
+        }]);
+        let shown = safe("sources.a.sources", &inline).to_string();
+        assert!(
+            shown.contains("tool") && !shown.contains("hunter2"),
+            "{shown}"
+        );
         for (given, shown) in [("MY_KEY_2", "MY_KEY_2"), ("", ""), ("sk-hunter2", HIDDEN)] {
             assert_eq!(safe("models.a.api_key_env", &Value::from(given)), shown);
         }

@@ -21,7 +21,7 @@ const API_KEY_VARIABLE: &str = "OPENAI_API_KEY";
 const BASE_URL_VARIABLE: &str = "OPENAI_BASE_URL";
 
 /// Longest `timeout_seconds`: a day. No caller waits longer.
-const TIMEOUT_SECONDS_MAX: u64 = 24 * 3_600;
+pub(super) const TIMEOUT_SECONDS_MAX: u64 = 24 * 3_600;
 
 /// A model by its kind.
 #[derive(Debug, Clone, Deserialize)]
@@ -68,6 +68,13 @@ impl std::fmt::Debug for BaseUrl {
     }
 }
 
+impl BaseUrl {
+    /// The text, to be checked where it is used.
+    pub(super) fn into_text(self) -> String {
+        self.0
+    }
+}
+
 impl FromStr for BaseUrl {
     type Err = Infallible;
 
@@ -77,7 +84,7 @@ impl FromStr for BaseUrl {
 }
 
 /// A variable of the environment, if it is set and not empty.
-pub(super) fn environment(name: &str) -> Option<String> {
+pub(crate) fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
@@ -186,7 +193,7 @@ fn model(
     }
 }
 
-fn api_key(
+pub(super) fn api_key(
     variable: Option<&str>,
     base_url: &str,
     environment: &dyn Fn(&str) -> Option<String>,
@@ -214,7 +221,7 @@ fn api_key(
         ),
         None if base_url == OPENAI_BASE_URL => bail!(
             "OpenAI's endpoint needs a key; set {API_KEY_VARIABLE}, or give the base URL of \
-             another endpoint with --model-url or {BASE_URL_VARIABLE}"
+             another endpoint (`base_url`; of the model `default` also --model-url or {BASE_URL_VARIABLE})"
         ),
         None => Ok(None),
     }

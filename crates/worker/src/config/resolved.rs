@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{connection::TemporalTarget, exit_limits::ExitLimits};
 
 use super::{
-    KeyPlace, ModelConfig, StoreConfig, TelemetryConfig, WorkerConfig,
+    EmbedderConfig, KeyPlace, ModelConfig, StoreConfig, TelemetryConfig, WorkerConfig,
     given::{Given, Source, safe},
 };
 
@@ -119,6 +119,9 @@ fn resolved(config: &WorkerConfig, target: &TemporalTarget) -> BTreeMap<String, 
         stores,
         workspaces,
         models,
+        embedders,
+        // As the file has them, like those below.
+        sources: _,
         // As the file has them: there is nothing that it leaves open.
         metadata: _,
         queues,
@@ -170,7 +173,8 @@ fn resolved(config: &WorkerConfig, target: &TemporalTarget) -> BTreeMap<String, 
     }
     let named = named("stores", stores, of_store)
         .chain(named("workspaces", workspaces, of_workspace))
-        .chain(named("models", models, of_model));
+        .chain(named("models", models, of_model))
+        .chain(named("embedders", embedders, of_embedder));
     for (key, value) in named {
         put(&key, value, Source::Default);
     }
@@ -217,6 +221,22 @@ fn of_model(model: &ModelConfig) -> Vec<(&'static str, Value)> {
             vec![("kind", json!("scripted")), ("script", json!(script))]
         }
         ModelConfig::OpenAi(options) => vec![
+            ("kind", json!("openai")),
+            ("model", json!(options.model)),
+            ("base_url", json!(options.base_url)),
+            ("timeout_seconds", json!(options.timeout.as_secs())),
+        ],
+    }
+}
+
+/// What every embedder of a kind has.
+fn of_embedder(embedder: &EmbedderConfig) -> Vec<(&'static str, Value)> {
+    match embedder {
+        EmbedderConfig::Hashing { dimensions } => vec![
+            ("kind", json!("hashing")),
+            ("dimensions", json!(dimensions)),
+        ],
+        EmbedderConfig::OpenAi(options) => vec![
             ("kind", json!("openai")),
             ("model", json!(options.model)),
             ("base_url", json!(options.base_url)),

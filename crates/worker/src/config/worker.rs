@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, num::NonZeroU64, time::Duration};
 use anyhow::bail;
 use notekeeper_activities::Workspace;
 use notekeeper_contract::{DEFAULT_STORE, MEMORY_TASK_QUEUE, WORKFLOW_TASK_QUEUE};
+use notekeeper_recall::SourceSpec;
 use serde::Deserialize;
 
 use crate::{
@@ -14,7 +15,10 @@ use crate::{
     metadata_template::MetadataTemplate,
 };
 
-use super::{File, ModelConfig, StoreConfig, TelemetryConfig, TemporalConfig, models::environment};
+use super::{
+    EmbedderConfig, File, ModelConfig, StoreConfig, TelemetryConfig, TemporalConfig,
+    models::environment,
+};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -70,6 +74,9 @@ pub(crate) struct WorkerConfig {
     pub(crate) stores: BTreeMap<String, StoreConfig>,
     pub(crate) workspaces: BTreeMap<String, Workspace>,
     pub(crate) models: BTreeMap<String, ModelConfig>,
+    pub(crate) embedders: BTreeMap<String, EmbedderConfig>,
+    /// As the file has them.
+    pub(crate) sources: BTreeMap<String, SourceSpec>,
     /// Resolvers of write metadata.
     pub(crate) metadata: BTreeMap<String, MetadataTemplate>,
     pub(crate) queues: Vec<Queue>,
@@ -194,6 +201,7 @@ impl File {
         let task_queue = self.task_queue(args.task_queue.as_deref());
         let workflow_task_queue = self.workflow_task_queue(args.workflow_task_queue.as_deref());
         let models = self.models(model, &environment)?;
+        let embedders = self.embedders(&environment)?;
         let metadata = self.metadata()?;
         let telemetry = self.telemetry(&environment)?;
         let exit = self.worker.exit();
@@ -211,6 +219,8 @@ impl File {
             stores,
             workspaces,
             models,
+            embedders,
+            sources: self.sources,
             metadata,
             queues,
             task_queue,

@@ -1,26 +1,16 @@
 //! The HTTP client that sends spans to a collector.
 
-use std::{
-    error::Error,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context as _, bail};
 use async_trait::async_trait;
 use bytes::Bytes;
 use opentelemetry_http::{HttpClient, HttpError, Request, Response};
-use reqwest::redirect;
-use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use tokio::runtime::Handle;
 
-use crate::config::CollectorConfig;
-
-/// Longest time until a connection stands, name resolution and TLS included.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+use crate::{
+    config::CollectorConfig,
+    http_client::{cause, http_client},
+};
 
 /// Most bytes that are read of an answer. A collector's has some ten.
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
@@ -38,21 +28,8 @@ pub(super) struct Collector {
 impl Collector {
     /// A client in the runtime that this is called in. Nothing is sent.
     pub(super) fn new(config: &CollectorConfig) -> anyhow::Result<Self> {
-        let mut client = reqwest::Client::builder()
-            .connect_timeout(CONNECT_TIMEOUT.min(config.timeout))
-            .timeout(config.timeout)
-            // A redirected request would take its headers, keys among them, to another host.
-            .redirect(redirect::Policy::none())
-            .user_agent(concat!("notekeeper/", env!("CARGO_PKG_VERSION")))
-            .tls_backend_preconfigured(tls(config.url.scheme() == "https")?);
-        if is_local(config) {
-            client = client.no_proxy();
-        }
         Ok(Self {
-            client: client
-                .build()
-                .map_err(reqwest::Error::without_url)
-                .context("no HTTP client can be made")?,
+            client: http_client(&config.url, config.timeout)?,
             runtime: Handle::try_current()?,
             url: config.url.to_string(),
             is_away: AtomicBool::new(false),
@@ -101,42 +78,4 @@ async fn send(client: reqwest::Client, request: Request<Bytes>) -> Result<(), St
         status if status.is_success() => Ok(()),
         status => Err(format!("it answers {status}")),
     }
-}
-
-/// What an error comes from in the end: those around it say that a request failed.
-fn cause(error: &dyn Error) -> String {
-    let mut cause = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    cause.to_string()
-}
-
-/// Whether the collector is on this machine, where no proxy leads to.
-fn is_local(config: &CollectorConfig) -> bool {
-    let host = config.url.host_str().unwrap_or_default();
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    let address = host.parse::<std::net::IpAddr>();
-    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
-}
-
-/// TLS with a provider of its own: the process may have none by default, or another one.
-fn tls(is_needed: bool) -> anyhow::Result<ClientConfig> {
-    let mut roots = RootCertStore::empty();
-    if is_needed {
-        let found = rustls_native_certs::load_native_certs();
-        roots.add_parsable_certificates(found.certs);
-        if roots.is_empty() {
-            bail!(
-                "this machine has no usable root certificates, which a collector behind `https` \
-                 needs; install them, or name them in SSL_CERT_FILE"
-            );
-        }
-    }
-    Ok(
-        ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()?
-            .with_root_certificates(roots)
-            .with_no_client_auth(),
-    )
 }

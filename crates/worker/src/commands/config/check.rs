@@ -1,10 +1,11 @@
 //! `notekeeper config check`: read the settings as a worker does, and try what they name.
 
-use std::{collections::BTreeMap, path::Path, process::ExitCode, time::Duration};
+use std::{collections::BTreeMap, path::Path, process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, anyhow};
 use clap::{Args, CommandFactory as _};
-use notekeeper_activities::Workspace;
+use notekeeper_activities::{Stores, Workspace};
+use notekeeper_recall::{HYBRID_SOURCE, Source};
 use notekeeper_store::{FileOptions, FileStore, SqliteOptions, SqliteStore};
 use serde::Serialize;
 use serde_json::Value;
@@ -17,7 +18,8 @@ use crate::{
     connection::{TemporalTarget, describe_namespace},
     exit::Exit,
     output::{print, print_json, table},
-    wiring::{check_root, database, open_models},
+    search_tools::SearchTools,
+    wiring::{PartsOfSources, check_root, database, open_models, open_sources},
 };
 
 /// Longest wait for one store. A store that can't be reached says so in less.
@@ -51,6 +53,7 @@ struct Report {
     ok: bool,
     settings: Vec<Row>,
     stores: Vec<StoreRow>,
+    sources: Vec<SourceRow>,
     /// What was reached; empty without `--connect`.
     checks: Vec<Check>,
 }
@@ -84,6 +87,14 @@ impl StoreRow {
     }
 }
 
+/// What a source is.
+#[derive(Serialize)]
+struct SourceRow {
+    name: String,
+    kind: &'static str,
+    accepts_writes: bool,
+}
+
 /// One thing that was reached, or not.
 #[derive(Serialize)]
 struct Check {
@@ -103,7 +114,7 @@ impl Check {
 pub(super) fn run(path: Option<&Path>, args: CheckArgs) -> anyhow::Result<ExitCode> {
     let config = File::read(path)?.worker(&args.worker)?;
     let target = TemporalTarget::resolve(&config.temporal)?;
-    open_models(&config.models)?;
+    let sources = sources(&config)?;
     let settings = settings(&config, &target, &arguments(), &given::of_file(path)?);
     super::super::block_on(async {
         for (name, config) in &config.stores {
@@ -124,6 +135,7 @@ pub(super) fn run(path: Option<&Path>, args: CheckArgs) -> anyhow::Result<ExitCo
                 .iter()
                 .map(|(name, config)| StoreRow::of(name, config))
                 .collect(),
+            sources,
             checks,
         };
         if args.output.json {
@@ -133,6 +145,27 @@ pub(super) fn run(path: Option<&Path>, args: CheckArgs) -> anyhow::Result<ExitCo
         }
         Ok(if report.ok { Exit::Done } else { Exit::Failed }.into())
     })
+}
+
+/// The sources, built as a worker builds them. Nothing is opened or asked.
+fn sources(config: &WorkerConfig) -> anyhow::Result<Vec<SourceRow>> {
+    let parts = PartsOfSources {
+        stores: &Stores::new([]),
+        configs: &config.stores,
+        embedders: &config.embedders,
+        models: open_models(&config.models)?,
+        tools: SearchTools::new(Arc::default()),
+    };
+    let sources = open_sources(&config.sources, parts)?;
+    let row = |(name, source): (&str, &Arc<dyn Source>)| SourceRow {
+        name: name.to_owned(),
+        kind: config
+            .sources
+            .get(name)
+            .map_or(HYBRID_SOURCE, |spec| spec.kind.as_str()),
+        accepts_writes: source.accepts_writes(),
+    };
+    Ok(sources.all().map(row).collect())
 }
 
 /// What was given on the command line and in the environment. It is read once more, because parsed
@@ -274,6 +307,18 @@ fn rendered(report: &Report) -> String {
     });
     text.push('\n');
     text.push_str(&table(["STORE", "KIND", "KEEPS"], &[], stores));
+    if !report.sources.is_empty() {
+        let sources = report.sources.iter().map(|source| {
+            let writes = if source.accepts_writes { "yes" } else { "no" };
+            [
+                source.name.clone(),
+                source.kind.to_owned(),
+                writes.to_owned(),
+            ]
+        });
+        text.push('\n');
+        text.push_str(&table(["SOURCE", "KIND", "WRITES"], &[], sources));
+    }
     if !report.checks.is_empty() {
         let checks = report.checks.iter().map(|check| {
             let ok = if check.ok { "ok" } else { "failed" };

@@ -1,0 +1,191 @@
+//! `notekeeper sources check`: ask each leg once.
+
+use std::{
+    path::Path,
+    process::ExitCode,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use clap::Args;
+use notekeeper_activities::{Notebook, Sources, Stores};
+use notekeeper_contract::{QuerySourceInput, QuerySourceOutput, ScopeRef};
+use notekeeper_domain::AGENT_NAME_DEFAULT;
+use serde::Serialize;
+use serde_json::Map;
+
+use crate::{
+    commands::access::coded,
+    config::File,
+    connection::TemporalTarget,
+    exit::Exit,
+    output::{print, print_json, remark, table},
+};
+
+use super::{
+    MadeOfArgs,
+    direct::{Direct, built, check_there},
+    scope,
+    tree::{Leg, legs},
+};
+
+/// Longest wait for one leg.
+const LEG_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// What is asked: words that do no harm to anything.
+const QUERY: &str = "notekeeper sources check";
+
+/// Whose items are asked for where nobody says: a namespace that is nobody's.
+const NAMESPACE: &str = "notekeeper-check";
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Each source is asked one harmless question, and so is each leg of a composition and what a decorator \
+decorates. Nothing is written by it, but a search tool is really called, and a model that gives \
+embeddings is really asked. A guard that lets no other namespace through needs --namespace. The exit \
+code is 1 where one fails.
+
+Examples:
+  notekeeper sources check --config notekeeper.toml
+  notekeeper sources check kb --namespace acme --config notekeeper.toml
+  notekeeper sources check --config notekeeper.toml --json | jq '.sources[] | select(.ok | not)'")]
+pub(crate) struct CheckArgs {
+    /// Source to check, with all that it is made of; all of them where none is named.
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+
+    /// Whose items are asked for.
+    #[arg(long, short, default_value = NAMESPACE, value_name = "NAMESPACE", help_heading = "Scope")]
+    namespace: String,
+
+    /// Agent whose items they are, inside the namespace.
+    #[arg(long, default_value = AGENT_NAME_DEFAULT, value_name = "NAME", help_heading = "Scope")]
+    agent_name: String,
+
+    /// The workspace of the call, for a store that keeps its files in the run's.
+    #[arg(long, value_name = "NAME", help_heading = "Scope")]
+    workspace: Option<String>,
+
+    #[command(flatten)]
+    pub(super) made_of: MadeOfArgs,
+}
+
+/// What came of one leg.
+#[derive(Serialize)]
+struct Row {
+    path: String,
+    kind: &'static str,
+    accepts_writes: bool,
+    ok: bool,
+    /// `ok`, `partial`, `timed out`, or the type of the failure.
+    outcome: String,
+    items: usize,
+    milliseconds: u128,
+    /// What went wrong and what to do about it; empty where nothing did.
+    message: String,
+}
+
+pub(super) async fn run(config: Option<&Path>, args: CheckArgs) -> anyhow::Result<ExitCode> {
+    let scope = scope(&args.namespace, &args.agent_name)?;
+    let file = File::read(config)?;
+    let target = TemporalTarget::resolve(&file.temporal(&args.made_of.temporal))?;
+    let config = file.sources(&args.made_of.database, &args.made_of.models)?;
+    let sources = built(&config, &Stores::new([]), &target)?;
+    let names: Vec<String> = match args.name {
+        Some(name) => {
+            let known = sources.get(&name);
+            known.map_err(|failure| coded(failure.kind.as_str(), failure.message))?;
+            vec![name]
+        }
+        None => sources.all().map(|(name, _)| name.to_owned()).collect(),
+    };
+    let looked_for = legs(&config.sources, &sources, names.clone());
+    check_there(&config, &looked_for)?;
+    let direct = Direct::open(&config, &looked_for, &target).await?;
+    let legs = legs(&config.sources, &direct.sources, names);
+    // Each leg can be asked by where it stands.
+    let by_path = legs
+        .iter()
+        .map(|leg| (leg.path.clone(), Arc::clone(&leg.source)));
+    let notebook = direct.notebook_of(Sources::new(by_path));
+    let mut rows = Vec::with_capacity(legs.len());
+    for leg in &legs {
+        rows.push(row(&notebook, leg, &scope, args.workspace.as_deref()).await);
+    }
+    direct.close().await;
+    let ok = rows.iter().all(|row| row.ok);
+    if args.made_of.output.json {
+        print_json(&serde_json::json!({ "ok": ok, "sources": rows }))?;
+    } else if rows.is_empty() {
+        remark("no sources; [sources.NAME] in the file of --config defines one");
+    } else {
+        print(&rendered(&rows))?;
+    }
+    Ok(if ok { Exit::Done } else { Exit::Failed }.into())
+}
+
+/// Asks one leg.
+async fn row(notebook: &Notebook, leg: &Leg, scope: &ScopeRef, workspace: Option<&str>) -> Row {
+    let input = QuerySourceInput {
+        source: leg.path.clone(),
+        scope: scope.clone(),
+        workspace: workspace.map(str::to_owned),
+        query: QUERY.to_owned(),
+        k: 1,
+        condition: Map::new(),
+        scratchpad: Map::new(),
+    };
+    let begun = Instant::now();
+    let asked = notebook.query_source(input);
+    let answered = tokio::time::timeout(LEG_TIMEOUT, asked).await;
+    let milliseconds = begun.elapsed().as_millis();
+    let (outcome, items, message) = match answered {
+        Err(_) => {
+            let message = format!("no answer within {LEG_TIMEOUT:?}");
+            ("timed out".to_owned(), 0, message)
+        }
+        Ok(Err(failure)) => (failure.kind.as_str().to_owned(), 0, failure.message),
+        Ok(Ok(output)) => match incomplete(&output) {
+            None => ("ok".to_owned(), output.items.len(), String::new()),
+            Some(why) => ("partial".to_owned(), output.items.len(), why),
+        },
+    };
+    Row {
+        path: leg.path.clone(),
+        kind: leg.kind,
+        accepts_writes: leg.source.accepts_writes(),
+        ok: outcome == "ok",
+        outcome,
+        items,
+        milliseconds,
+        message,
+    }
+}
+
+/// Which legs of a composition didn't answer.
+fn incomplete(output: &QuerySourceOutput) -> Option<String> {
+    let late = output.timed_out.iter().map(|name| format!("{name}: late"));
+    let failed = output.failed.iter();
+    let failed = failed.map(|failed| format!("{}: {}", failed.source, failed.kind));
+    let told: Vec<String> = late.chain(failed).collect();
+    (!told.is_empty()).then(|| told.join("; "))
+}
+
+fn rendered(rows: &[Row]) -> String {
+    let rows = rows.iter().map(|row| {
+        [
+            row.path.clone(),
+            row.kind.to_owned(),
+            if row.accepts_writes { "yes" } else { "no" }.to_owned(),
+            row.outcome.clone(),
+            row.items.to_string(),
+            format!("{} ms", row.milliseconds),
+            row.message.clone(),
+        ]
+    });
+    table(
+        ["SOURCE", "KIND", "WRITES", "OUTCOME", "ITEMS", "TIME", ""],
+        &[4, 5],
+        rows,
+    )
+}

@@ -1,0 +1,146 @@
+//! `notekeeper sources query`: ask a source for items.
+
+use std::{path::Path, process::ExitCode};
+
+use clap::Args;
+use notekeeper_contract::{QuerySource, QuerySourceInput, QuerySourceOutput};
+use notekeeper_domain::SOURCE_LIMIT_DEFAULT;
+
+use crate::{
+    commands::access::failed,
+    exit::Exit,
+    output::{on_one_line, print, print_json, remark, shown_name, table},
+};
+
+use super::{AtArgs, Way, object};
+
+/// Longest content in a table, in characters.
+const CONTENT_CHARS_MAX: usize = 80;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Best items come first; what the score means is the source's own measure. A condition of --where is met \
+by an equal value under its key, a list by a list that has all of its values; nothing in it is a \
+pattern. Of long items the table shows the beginning, and --json all. No item is no error: the exit \
+code is 0.
+
+Examples:
+  notekeeper sources query handbook 'how long do refunds take' -n acme --config notekeeper.toml
+  notekeeper sources query kb refunds -k 3 --where '{\"tier\": \"public\"}' -n acme --via temporal
+  notekeeper sources query hybrid refunds -n acme --sqlite notes.db --json | jq '.items[].content'")]
+pub(crate) struct QueryArgs {
+    /// Name of the source.
+    #[arg(value_name = "SOURCE")]
+    source: String,
+
+    /// What to look for; nothing in it is syntax.
+    #[arg(value_name = "TEXT")]
+    text: Vec<String>,
+
+    /// Most items, 1 to 100.
+    #[arg(long, short, default_value_t = SOURCE_LIMIT_DEFAULT, value_name = "ITEMS")]
+    k: usize,
+
+    /// What the metadata of the items must be: a JSON object.
+    #[arg(long = "where", value_name = "JSON")]
+    condition: Option<String>,
+
+    /// What the scratchpad of the call holds, for a source that looks there: a JSON object.
+    #[arg(long, value_name = "JSON")]
+    scratchpad: Option<String>,
+
+    #[command(flatten)]
+    pub(super) at: AtArgs,
+}
+
+pub(super) async fn run(config: Option<&Path>, args: QueryArgs) -> anyhow::Result<ExitCode> {
+    let at = &args.at;
+    let input = QuerySourceInput {
+        source: args.source.clone(),
+        scope: at.scope()?,
+        workspace: at.workspace.clone(),
+        query: args.text.join(" "),
+        k: args.k,
+        condition: object("--where", args.condition.as_deref())?,
+        scratchpad: object("--scratchpad", args.scratchpad.as_deref())?,
+    };
+    let way = at.open(config, &args.source, false).await?;
+    let answer = match &way {
+        Way::Direct(direct) => direct.notebook().query_source(input).await.map_err(failed),
+        Way::Temporal(remote) => remote.call(QuerySource, input).await,
+    };
+    way.close().await;
+    let answer = answer?;
+    if at.made_of.output.json {
+        print_json(&answer)?;
+        return Ok(Exit::Done.into());
+    }
+    if answer.items.is_empty() {
+        remark("no items");
+    } else {
+        print(&rendered(&answer))?;
+    }
+    for name in &answer.timed_out {
+        remark(&format!("source `{name}` was late and is left out"));
+    }
+    for failed in &answer.failed {
+        remark(&format!(
+            "source `{}` failed and is left out: {}",
+            failed.source, failed.message
+        ));
+    }
+    if answer.truncated {
+        remark(&format!(
+            "{} more were left out because one result can't carry them; ask for fewer",
+            answer.omitted
+        ));
+    }
+    Ok(Exit::Done.into())
+}
+
+fn rendered(answer: &QuerySourceOutput) -> String {
+    let rows = answer.items.iter().map(|item| {
+        let score = item.score.map(|score| format!("{score:.3}"));
+        [
+            shown_name(&item.source),
+            score.unwrap_or_default(),
+            shown_name(item.id.as_deref().unwrap_or_default()),
+            on_one_line(&item.content, CONTENT_CHARS_MAX),
+        ]
+    });
+    table(["SOURCE", "SCORE", "ID", "CONTENT"], &[1], rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use notekeeper_contract::FoundItem;
+
+    use super::*;
+
+    #[test]
+    fn each_item_is_one_line_whatever_it_holds() {
+        let item = |content: &str, score| FoundItem {
+            content: content.to_owned(),
+            source: "kb".to_owned(),
+            id: Some("a\n1".to_owned()),
+            score,
+            ..FoundItem::default()
+        };
+        let answer = QuerySourceOutput {
+            items: vec![
+                item("Refunds\n\n take \u{1b}[2J5 days", Some(0.16903)),
+                item(&"x".repeat(100), None),
+            ],
+            ..QuerySourceOutput::default()
+        };
+        let long = "x".repeat(CONTENT_CHARS_MAX);
+        assert_eq!(
+            rendered(&answer),
+            format!(
+                "SOURCE  SCORE  ID   CONTENT\n\
+                 kb      0.169  a\u{fffd}1  Refunds take \u{fffd}[2J5 days\n\
+                 kb             a\u{fffd}1  {long}…\n"
+            )
+        );
+    }
+}

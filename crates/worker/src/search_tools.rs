@@ -1,0 +1,111 @@
+//! What a source of the kind `tool` asks: an HTTP endpoint, or an activity of the application's.
+
+mod activity_tool;
+mod http_tool;
+
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
+
+use notekeeper_recall::{MakeSearchTool, SearchTool, ToolSpec};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::config::{environment, names_a_variable};
+
+pub(crate) use self::activity_tool::LateClient;
+use self::{activity_tool::ActivityTool, http_tool::HttpTool};
+
+/// Longest `timeout_seconds`: an hour. No caller waits longer.
+const TIMEOUT_SECONDS_MAX: u64 = 3_600;
+
+/// Makes the tools that the worker's settings name.
+pub(crate) struct SearchTools {
+    environment: fn(&str) -> Option<String>,
+    temporal: Arc<LateClient>,
+}
+
+impl SearchTools {
+    /// Tools with headers from this process's variables, and with the activities of this server.
+    /// Nothing is connected before a tool is first asked.
+    pub(crate) fn new(temporal: Arc<LateClient>) -> Self {
+        Self {
+            environment,
+            temporal,
+        }
+    }
+
+    /// Headers whose values stand in variables. Neither values nor what may be one are repeated.
+    fn headers(&self, named: &BTreeMap<String, String>) -> Result<HeaderMap, String> {
+        let mut headers = HeaderMap::new();
+        for (name, variable) in named {
+            let name: HeaderName = name
+                .parse()
+                .map_err(|_| "`headers_env` has a key that is no header's name".to_owned())?;
+            if !names_a_variable(variable) && (self.environment)(variable).is_none() {
+                return Err(format!(
+                    "`headers_env` gives for `{name}` what doesn't look like the name of a variable, and \
+                     no variable is called so; name the variable that holds the value, in capital \
+                     letters: the value itself doesn't belong into the file"
+                ));
+            }
+            let value = (self.environment)(variable).ok_or_else(|| {
+                format!(
+                    "the header `{name}` is expected in the variable `{variable}` (`headers_env`), which is \
+                     not set; set it, or leave the header out"
+                )
+            })?;
+            let mut value = HeaderValue::from_str(&value).map_err(|_| {
+                format!(
+                    "the variable `{variable}` has characters that a header can't carry; check for line \
+                     breaks and quotes"
+                )
+            })?;
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        Ok(headers)
+    }
+}
+
+impl fmt::Debug for SearchTools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SearchTools")
+    }
+}
+
+impl MakeSearchTool for SearchTools {
+    fn make(&self, _source: &str, tool: &ToolSpec) -> Result<Arc<dyn SearchTool>, String> {
+        match tool {
+            ToolSpec::Http {
+                url,
+                headers_env,
+                timeout_seconds,
+            } => {
+                let headers = self.headers(headers_env)?;
+                let tool = HttpTool::new(url, headers, timeout(*timeout_seconds)?)?;
+                Ok(Arc::new(tool))
+            }
+            ToolSpec::Activity {
+                activity,
+                task_queue,
+                timeout_seconds,
+            } => {
+                let temporal = Arc::clone(&self.temporal);
+                let timeout = timeout(*timeout_seconds)?;
+                Ok(Arc::new(ActivityTool::new(
+                    temporal, activity, task_queue, timeout,
+                )?))
+            }
+        }
+    }
+}
+
+fn timeout(seconds: u64) -> Result<Duration, String> {
+    match seconds {
+        1..=TIMEOUT_SECONDS_MAX => Ok(Duration::from_secs(seconds)),
+        _ => Err(format!(
+            "`timeout_seconds` must be 1 to {TIMEOUT_SECONDS_MAX}"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests;
