@@ -80,7 +80,7 @@ async fn what_is_written_is_remembered_under_its_id(kept: Kept) {
         item("a passage", json!({"tier": "public"})),
     ];
     tenant.write(&source, &items, "op").await.expect("write");
-    let key = FactKey::parse("region").unwrap();
+    let key = FactKey::parse("region").expect("a valid name");
     let kept_fact = facts.fact(&tenant.scope, &key).await.expect("look");
     assert_eq!(
         kept_fact.expect("it was just made").fact.value(),
@@ -97,7 +97,10 @@ async fn what_is_written_is_remembered_under_its_id(kept: Kept) {
         item("x", json!({"id": " "})),
     ] {
         let items = [item("good", json!({"id": "good"})), bad];
-        let error = tenant.write(&source, &items, "op-2").await.unwrap_err();
+        let error = tenant
+            .write(&source, &items, "op-2")
+            .await
+            .expect_err("an error");
         assert!(
             error
                 .to_string()
@@ -105,7 +108,7 @@ async fn what_is_written_is_remembered_under_its_id(kept: Kept) {
             "{error}"
         );
     }
-    let good = FactKey::parse("good").unwrap();
+    let good = FactKey::parse("good").expect("a valid name");
     assert_eq!(facts.fact(&tenant.scope, &good).await.expect("look"), None);
 }
 
@@ -133,7 +136,10 @@ async fn conditions_are_on_the_key_and_leave_room_for_others(kept: Kept) {
 async fn a_store_without_facts_says_so() {
     let store: Arc<dyn Store> = Arc::new(MinimalStore::default());
     let source = FactsSource::new("facts", opening(&store), "default");
-    let error = Tenant::of("acme").query(&source, "x", 5).await.unwrap_err();
+    let error = Tenant::of("acme")
+        .query(&source, "x", 5)
+        .await
+        .expect_err("an error");
     assert!(matches!(error, SourceError::Unsupported(_)));
     insta::assert_snapshot!(error, @"the store, of kind `minimal`, keeps no facts; name another store");
 }

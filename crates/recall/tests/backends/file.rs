@@ -49,7 +49,7 @@ async fn notes_are_ranked_by_how_often_the_words_of_the_query_stand_in_them(kept
     let found = tenant.found(&source, "Refund? refund days", 10).await;
     let ranked: Vec<_> = found
         .iter()
-        .map(|item| (item.id.clone().unwrap(), item.score()))
+        .map(|item| (item.id.clone().expect("an id"), item.score()))
         .collect();
     let expected = [("a.md", 3.0), ("c.md", 3.0), ("b.md", 2.0)];
     assert_eq!(
@@ -93,7 +93,7 @@ async fn what_is_written_is_the_whole_note_that_the_path_names(kept: Kept) {
     );
 
     let found = tenant.found(&source, "second", 5).await;
-    let name = NoteName::parse("plans.md").unwrap();
+    let name = NoteName::parse("plans.md").expect("a valid name");
     let note = kept
         .store
         .read(&tenant.scope, &name, 10)
@@ -117,7 +117,7 @@ async fn tools_and_the_source_see_the_same_notes(kept: Kept) {
     assert_eq!(tenant.found(&source, "alpha", 5).await, []);
     put(&kept, &tenant, "a.md", "alpha mine\n").await;
     assert_eq!(tenant.found(&source, "alpha", 5).await.len(), 1);
-    let name = NoteName::parse("a.md").unwrap();
+    let name = NoteName::parse("a.md").expect("a valid name");
     let deleted = kept
         .store
         .delete(&tenant.scope, &name, &Expected::Any, None)
@@ -143,7 +143,10 @@ async fn a_path_that_names_no_note_is_refused(kept: Kept) {
         json!({"path": "x".repeat(200)}),
     ] {
         let items = [item("good", json!({"path": "good"})), item("text", entries)];
-        let error = tenant.write(&source, &items, "op").await.unwrap_err();
+        let error = tenant
+            .write(&source, &items, "op")
+            .await
+            .expect_err("an error");
         assert!(matches!(error, SourceError::Invalid(_)), "{error:?}");
         said.push(error.to_string());
     }
@@ -208,7 +211,10 @@ async fn nothing_is_written_where_files_may_only_be_read() {
     let tenant = Tenant::of("acme");
     assert_eq!(tenant.found(&source, "alpha", 5).await.len(), 1);
     let items = [item("beta", json!({"path": "a.md"}))];
-    let error = tenant.write(&source, &items, "op").await.unwrap_err();
+    let error = tenant
+        .write(&source, &items, "op")
+        .await
+        .expect_err("an error");
     assert!(
         matches!(error, SourceError::Mutation(MutationError::ReadOnly)),
         "{error:?}"

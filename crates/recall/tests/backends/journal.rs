@@ -169,7 +169,10 @@ async fn conditions_reach_behind_what_fills_the_limit(kept: Kept) {
 async fn a_store_without_a_journal_says_so() {
     let store: Arc<dyn Store> = Arc::new(MinimalStore::default());
     let source = JournalSource::new("journal", opening(&store), "default");
-    let error = Tenant::of("acme").query(&source, "x", 5).await.unwrap_err();
+    let error = Tenant::of("acme")
+        .query(&source, "x", 5)
+        .await
+        .expect_err("an error");
     assert!(matches!(error, SourceError::Unsupported(_)));
     insta::assert_snapshot!(error, @"the store, of kind `minimal`, can't tell which operations changed notes; name another store");
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use notekeeper_recall::{JournalSource, ScratchpadSource, Source, TranscriptSource};
+use notekeeper_recall::{JournalSource, ScratchpadSource, TranscriptSource};
 use serde_json::json;
 
 use crate::{

@@ -42,6 +42,9 @@ async fn what_a_workflow_holds_is_looked_through_and_what_is_written_goes_back_t
     let nothing = tenant.write(&source, &[], "op").await.expect("nothing");
     assert_eq!(nothing, notekeeper_recall::Written::default());
     let bad = [item("good", json!({})), item("\0", json!({}))];
-    let error = tenant.write(&source, &bad, "op").await.unwrap_err();
+    let error = tenant
+        .write(&source, &bad, "op")
+        .await
+        .expect_err("an error");
     assert!(error.to_string().starts_with("`items[1]` "), "{error}");
 }

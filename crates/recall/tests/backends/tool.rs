@@ -214,10 +214,10 @@ async fn what_a_tool_fails_with_says_whether_to_ask_again() {
     let (_, source) = answering(Err(ToolCallError::Unavailable(
         "it took too long".to_owned(),
     )));
-    let error = tenant.query(&source, "x", 5).await.unwrap_err();
+    let error = tenant.query(&source, "x", 5).await.expect_err("an error");
     assert!(error.is_passing(), "{error}");
     let (_, source) = answering(Err(ToolCallError::Refused("404".to_owned())));
-    let error = tenant.query(&source, "x", 5).await.unwrap_err();
+    let error = tenant.query(&source, "x", 5).await.expect_err("an error");
     assert!(matches!(error, SourceError::Unsupported(_)) && !error.is_passing());
     assert_eq!(error.to_string(), "the search tool refused: 404");
 }

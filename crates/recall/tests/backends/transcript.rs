@@ -70,7 +70,10 @@ async fn messages_are_ranked_by_the_words_that_they_share_with_the_query(kept: K
     .await;
 
     let found = tenant.found(&source, "refund takes five", 10).await;
-    let ranked: Vec<_> = found.iter().map(|item| item.id.clone().unwrap()).collect();
+    let ranked: Vec<_> = found
+        .iter()
+        .map(|item| item.id.clone().expect("an id"))
+        .collect();
     assert_eq!(ranked, ["main#1", "main#4", "main#3", "main#0"]);
     assert_eq!(found[0].score(), Some(1.0));
     assert_eq!(found[3].score(), Some(1.0 / 3.0));
@@ -104,7 +107,7 @@ async fn messages_are_ranked_by_the_words_that_they_share_with_the_query(kept: K
     let newest = tenant.found(&source, " \n", 2).await;
     let ids: Vec<_> = newest
         .iter()
-        .map(|item| (item.id.clone().unwrap(), item.score()))
+        .map(|item| (item.id.clone().expect("an id"), item.score()))
         .collect();
     assert_eq!(
         ids,
@@ -236,7 +239,10 @@ async fn of_many_conversations_the_newest_twenty_count(kept: Kept) {
 async fn a_store_without_transcripts_says_so() {
     let store: Arc<dyn Store> = Arc::new(MinimalStore::default());
     let source = TranscriptSource::new("said", opening(&store), "default", None);
-    let error = Tenant::of("acme").query(&source, "x", 5).await.unwrap_err();
+    let error = Tenant::of("acme")
+        .query(&source, "x", 5)
+        .await
+        .expect_err("an error");
     assert!(matches!(error, SourceError::Unsupported(_)));
     insta::assert_snapshot!(error, @"the store, of kind `minimal`, keeps no transcripts; name another store");
 }

@@ -178,7 +178,7 @@ async fn the_index_in_memory_remembers_a_bounded_number_of_operations_of_each_te
     }
     let conflict = write(&tenant, "changed", "op-1".to_owned())
         .await
-        .unwrap_err();
+        .expect_err("an error");
     assert!(matches!(
         conflict,
         SourceError::Mutation(MutationError::OperationConflict)
@@ -201,7 +201,7 @@ async fn what_a_backend_finds_of_another_tenant_is_caught_and_nothing_is_passed_
         let error = Tenant::of("acme")
             .query(&source, "text", limit)
             .await
-            .unwrap_err();
+            .expect_err("an error");
         assert!(matches!(&error, SourceError::ForeignScope { source_name } if source_name == "kb"));
         assert!(error.is_of_scope() && !error.is_passing());
         assert!(!error.to_string().contains("elsewhere"), "{error}");
@@ -282,7 +282,7 @@ async fn embeddings_that_cannot_be_kept_or_compared_are_refused_by_what_is_wrong
     for model in models {
         let index = EmbeddedVectors::new(opening(&store), "default", "c", Arc::new(model));
         let kept = index.keep(chunks(300), &whole, &tenant.call()).await;
-        let error = kept.unwrap_err();
+        let error = kept.expect_err("an error");
         assert!(matches!(error, SourceError::Model(ModelError::Refused(_))));
         assert!(!error.is_passing());
         said.push(error.to_string());
@@ -290,7 +290,10 @@ async fn embeddings_that_cannot_be_kept_or_compared_are_refused_by_what_is_wrong
     // A query's embedding is looked at as well.
     let none = Arc::new(Numbers::new(|_| vec![f32::NAN]));
     let source = VectorSource::embedded("kb", opening(&store), "default", "c", none);
-    let error = tenant.query(&source, "text", 5).await.unwrap_err();
+    let error = tenant
+        .query(&source, "text", 5)
+        .await
+        .expect_err("an error");
     assert!(matches!(error, SourceError::Model(ModelError::Refused(_))));
     insta::assert_snapshot!(said.join("\n"));
 }
@@ -317,9 +320,15 @@ async fn a_store_without_vectors_says_so_and_what_to_do() {
     let embedder = Arc::new(Numbers::new(|_| vec![1.0]));
     let source = VectorSource::embedded("kb", opening(&store), "default", "c", embedder.clone());
     let tenant = Tenant::of("acme");
-    let query = tenant.query(&source, "text", 5).await.unwrap_err();
+    let query = tenant
+        .query(&source, "text", 5)
+        .await
+        .expect_err("an error");
     let items = [item("text", json!({}))];
-    let write = tenant.write(&source, &items, "op").await.unwrap_err();
+    let write = tenant
+        .write(&source, &items, "op")
+        .await
+        .expect_err("an error");
     for error in [query, write] {
         assert!(matches!(error, SourceError::Unsupported(_)));
         insta::allow_duplicates! {

@@ -79,7 +79,10 @@ async fn an_operation_with_other_items_is_a_conflict_and_changes_nothing(kept: K
                 noted("c", "alpha"),
             ],
         ] {
-            let error = tenant.write(&*source, &other, "op").await.unwrap_err();
+            let error = tenant
+                .write(&*source, &other, "op")
+                .await
+                .expect_err("an error");
             assert!(
                 matches!(
                     error,
@@ -143,7 +146,10 @@ async fn of_a_write_with_one_item_that_cannot_be_kept_nothing_is(kept: Kept) {
                 .map(|index| noted(&format!("i{index}"), "alpha"))
                 .collect();
             items[31] = bad.clone();
-            let error = tenant.write(&*source, &items, "op").await.unwrap_err();
+            let error = tenant
+                .write(&*source, &items, "op")
+                .await
+                .expect_err("an error");
             let text = error.to_string();
             assert!(
                 text.starts_with("`items[31]` ") && text.contains(told),
@@ -163,7 +169,10 @@ async fn of_a_write_with_one_item_that_cannot_be_kept_nothing_is(kept: Kept) {
         );
 
         let many = vec![noted("a", "alpha"); ITEMS_WRITTEN_MAX + 1];
-        let error = tenant.write(&*source, &many, "op").await.unwrap_err();
+        let error = tenant
+            .write(&*source, &many, "op")
+            .await
+            .expect_err("an error");
         assert!(matches!(error, SourceError::TooLarge(_)), "{error}");
         // The operation that failed is free.
         tenant
@@ -260,7 +269,10 @@ async fn a_write_of_several_notes_or_facts_that_broke_off_goes_on_where_it_did()
     let items = ["a", "b", "c"].map(|id| noted(id, &format!("alpha {id}")));
     for (changes, which) in [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1)] {
         let source = &item_by_item(OddStore::failing_after(changes))[which];
-        let error = tenant.write(&**source, &items, "op").await.unwrap_err();
+        let error = tenant
+            .write(&**source, &items, "op")
+            .await
+            .expect_err("an error");
         assert!(error.is_passing(), "{error}");
         goes_on(changes, &tenant, &**source, &items).await;
     }
