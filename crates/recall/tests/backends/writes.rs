@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use futures::{FutureExt as _, future::join_all};
 use notekeeper_domain::{ITEM_CHARS_MAX, ITEMS_WRITTEN_MAX, Item};
-use notekeeper_recall::{FactsSource, FileSource, Source, SourceError};
-use notekeeper_store::{MutationError, Store};
+use notekeeper_models::HashingEmbedder;
+use notekeeper_recall::{FactsSource, FileSource, Source, SourceError, VectorSource};
+use notekeeper_store::{MutationError, SqliteOptions, SqliteStore, Store};
 use serde_json::json;
 
 use crate::{
@@ -97,9 +98,9 @@ async fn an_operation_with_other_items_is_a_conflict_and_changes_nothing(kept: K
     }
 }
 
-async fn of_a_write_with_one_item_that_cannot_be_kept_nothing_is(kept: Kept) {
-    let tenant = Tenant::of("acme");
-    let bad = [
+/// Items that no source keeps, and a part of what is said of each.
+fn bad_items() -> Vec<(Item, &'static str)> {
+    vec![
         (
             item("a\0b", json!({"id": "x", "path": "x"})),
             "NUL character (U+0000) in `content`",
@@ -139,13 +140,17 @@ async fn of_a_write_with_one_item_that_cannot_be_kept_nothing_is(kept: Kept) {
             ),
             "bytes as JSON",
         ),
-    ];
+    ]
+}
+
+async fn of_a_write_with_one_item_that_cannot_be_kept_nothing_is(kept: Kept) {
+    let tenant = Tenant::of("acme");
     for source in kept.writable() {
-        for (bad, told) in &bad {
+        for (bad, told) in bad_items() {
             let mut items: Vec<Item> = (0..50)
                 .map(|index| noted(&format!("i{index}"), "alpha"))
                 .collect();
-            items[31] = bad.clone();
+            items[31] = bad;
             let error = tenant
                 .write(&*source, &items, "op")
                 .await
@@ -255,12 +260,16 @@ async fn goes_on(changes: usize, tenant: &Tenant, source: &dyn Source, items: &[
 }
 
 /// The sources that make a change of their store for each item.
+fn over(store: &Arc<dyn Store>) -> [Arc<dyn Source>; 2] {
+    [
+        Arc::new(FileSource::new("file", opening(store), "default")),
+        Arc::new(FactsSource::new("facts", opening(store), "default")),
+    ]
+}
+
 fn item_by_item(store: OddStore) -> [Arc<dyn Source>; 2] {
     let store: Arc<dyn Store> = Arc::new(store);
-    [
-        Arc::new(FileSource::new("file", opening(&store), "default")),
-        Arc::new(FactsSource::new("facts", opening(&store), "default")),
-    ]
+    over(&store)
 }
 
 #[tokio::test]
@@ -288,5 +297,43 @@ async fn so_does_one_that_was_given_up_in_the_middle() {
         // As where its activity is cancelled: the call is dropped while it waits.
         assert!(write.now_or_never().is_none());
         goes_on(changes, &tenant, &**source, &items).await;
+    }
+}
+
+#[tokio::test]
+async fn what_was_kept_and_which_writes_were_outlive_the_store() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let options = SqliteOptions::new(directory.path().join("notes.db"));
+    let tenant = Tenant::of("acme");
+    let first = [noted("a", "alpha one"), noted("b", "alpha two")];
+    for changed in [false, true] {
+        let store = SqliteStore::open(&options).await.expect("open");
+        let store: Arc<dyn Store> = Arc::new(store);
+        let embedder = Arc::new(HashingEmbedder::default());
+        let vectors = VectorSource::embedded("kb", opening(&store), "default", "c", embedder);
+        let [file, facts] = over(&store);
+        for source in [Arc::new(vectors), file, facts] {
+            if changed {
+                let before = ["alpha three", "alpha two"];
+                assert_eq!(
+                    contents(&tenant, &*source).await,
+                    before,
+                    "{}",
+                    source.name()
+                );
+            }
+            let written = tenant.write(&*source, &first, "op-1").await;
+            written.expect("write");
+            let second = [noted("a", "alpha three")];
+            let written = tenant.write(&*source, &second, "op-2").await;
+            written.expect("write");
+            let after = ["alpha three", "alpha two"];
+            assert_eq!(
+                contents(&tenant, &*source).await,
+                after,
+                "{}",
+                source.name()
+            );
+        }
     }
 }
