@@ -27,7 +27,7 @@ create table chunks (
     -- When it was kept last.
     kept_at timestamptz not null default now(),
     primary key (scope, collection, id),
-    check (cardinality(embedding) = dimensions),
+    check (cardinality(embedding) = dimensions and array_position(embedding, null) is null),
     check (jsonb_typeof(metadata_values) = 'object')
 );
 

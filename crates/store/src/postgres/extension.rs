@@ -33,7 +33,10 @@ impl ExtensionSchema {
 
 /// The schema in which the extension lies.
 pub(super) async fn find_extension(connection: &mut PgConnection) -> Result<String, Fault> {
-    let schema = look_for_extension(connection).await?;
+    let (schema, migrated) = look_for_extension(connection).await?;
+    if !migrated {
+        return Err(Fault::Missing);
+    }
     schema.ok_or_else(|| {
         Fault::Lasting(StoreError::Unusable(
             "the database lacks the extension pgvector, without which it compares no vectors; run \
@@ -43,9 +46,12 @@ pub(super) async fn find_extension(connection: &mut PgConnection) -> Result<Stri
     })
 }
 
-async fn look_for_extension(connection: &mut PgConnection) -> Result<Option<String>, Fault> {
-    let schema = sqlx::query_scalar(FIND_EXTENSION);
-    Ok(schema.fetch_optional(connection).await?)
+/// The schema, and whether there is a table that would need it.
+async fn look_for_extension(
+    connection: &mut PgConnection,
+) -> Result<(Option<String>, bool), Fault> {
+    let found = sqlx::query_as(FIND_EXTENSION);
+    Ok(found.fetch_one(connection).await?)
 }
 
 /// Makes the extension where it is missing and can be made; says what stands in the way where it can't.
@@ -55,7 +61,7 @@ async fn look_for_extension(connection: &mut PgConnection) -> Result<Option<Stri
 pub(super) async fn provide_extension(
     connection: &mut PgConnection,
 ) -> Result<Option<String>, Fault> {
-    if look_for_extension(connection).await?.is_some() {
+    if look_for_extension(connection).await?.0.is_some() {
         return Ok(None);
     }
     let (available, public): (bool, bool) = sqlx::query_as(

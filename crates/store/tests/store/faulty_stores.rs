@@ -4,6 +4,7 @@
 mod facts;
 mod store;
 mod transcripts;
+mod vectors;
 
 use async_trait::async_trait;
 use notekeeper_domain::{NoteName, Operation, Scope};

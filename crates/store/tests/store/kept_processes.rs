@@ -1,4 +1,4 @@
-//! Transcripts and facts in the hands of two processes, which may die at any moment.
+//! Transcripts, facts and vectors in the hands of two processes, which may die at any moment.
 
 use std::{
     fs::OpenOptions,
@@ -23,6 +23,7 @@ use crate::{
     messages::{conversation, message},
     script::{Step, outcome, right},
     sqlite_processes::block_on,
+    vectors::{chunk, collection, nearest},
 };
 
 const PROCESSES: usize = 2;
@@ -102,6 +103,7 @@ fn race(part: &Value) {
             say(&format!("shared {racer} {shared}"));
             say(&format!("own {racer} {own}"));
         }
+        keep_at_once(&*store, process, &mut say).await;
         let transcripts = store.transcripts().expect("it keeps transcripts");
         for number in 0..BATCHES {
             let messages = batch(process, number);
@@ -114,6 +116,28 @@ fn race(part: &Value) {
             say(&format!("batch {number} {} {}", one.first, one.next));
         }
     });
+}
+
+/// Keeps chunks, those of the other process among them, forwards here and backwards there.
+async fn keep_at_once(store: &dyn Store, process: usize, say: &mut impl FnMut(&str)) {
+    let vectors = store.vectors().expect("it keeps vectors");
+    let (scope, main) = (&scope("race/main"), &collection("main"));
+    let kept = join_all((0..RACERS).map(async |racer| {
+        let mut chunks: Vec<_> = (0..10)
+            .map(|n| chunk(&format!("{n}"), &[1.0, racer as f32]))
+            .collect();
+        if process > 0 {
+            chunks.reverse();
+        }
+        let shared = operation(&format!("chunks {racer}"), "f");
+        let keep = || vectors.keep_chunks(scope, main, &chunks, Some(&shared));
+        let (one, other) = tokio::join!(keep(), keep());
+        let new = [one, other].map(|kept| !kept.expect("keep").replayed);
+        new.into_iter().filter(|new| *new).count()
+    }));
+    for (racer, times) in kept.await.into_iter().enumerate() {
+        say(&format!("chunks {racer} {times}"));
+    }
 }
 
 /// How often it took effect in this process.
@@ -164,6 +188,20 @@ async fn check_race(store: &dyn Store, said: &[Vec<String>]) {
         assert_eq!(count(&format!("shared {racer} ")), 1, "in both together");
     }
     assert_eq!(count("own "), PROCESSES * RACERS);
+    for racer in 0..RACERS {
+        assert_eq!(count(&format!("chunks {racer} ")), 1, "in both together");
+    }
+    let vectors = store.vectors().expect("it keeps vectors");
+    let found = nearest(vectors, &scope("race/main"), &[1.0, 0.0], 100).await;
+    let found = found.expect("found");
+    assert_eq!(found.len(), 10, "one row of an id, whatever races");
+    let near = found[0].similarity;
+    assert!(
+        found
+            .iter()
+            .all(|found| (found.similarity - near).abs() < 1e-6),
+        "all of one operation or of another: {found:?}"
+    );
     let mut batches: Vec<(u64, u64, usize, usize)> = Vec::new();
     for (process, lines) in said.iter().enumerate() {
         let mut last = 0;
@@ -217,7 +255,7 @@ fn two_processes_add_and_remember_at_once_and_each_operation_takes_effect_once_i
             .fetch_one(&mut behind)
             .await
             .expect("count");
-        let right = RACERS + PROCESSES * (RACERS + BATCHES);
+        let right = RACERS + RACERS + PROCESSES * (RACERS + BATCHES);
         assert_eq!(usize::try_from(receipts), Ok(right));
     });
 }
@@ -242,11 +280,15 @@ fn operations(seed: u64, process: usize) -> Vec<Step> {
             let id = format!("c{}", random.random_range(0..2));
             let key = format!("k{}", random.random_range(0..4));
             let texts = (0..random.random_range(1..5)).map(|n| format!("{number} {n}"));
-            match random.random_range(0..10) {
+            match random.random_range(0..14) {
                 0..=4 => Step::Add(id, texts.collect(), by),
                 5 => Step::Clear(id, by),
                 6..=8 => Step::Remember(key, format!("value {number}"), by),
-                _ => Step::Forget(key, by),
+                9 => Step::Forget(key, by),
+                _ => {
+                    let ids = (0..5).map(|_| format!("chunk {}", random.random_range(0..20)));
+                    Step::Keep(ids.collect(), by)
+                }
             }
         })
         .collect()
@@ -279,6 +321,7 @@ fn told(outcome: &str) -> String {
 async fn all_of(store: &dyn Store, process: usize, operations: &[Step]) -> Vec<String> {
     let scope = scope(&format!("worker{process}/main"));
     let mut steps = vec![Step::List(None, 10), Step::Facts(None, 10)];
+    steps.extend([Step::Marks, Step::Nearest([1.0, 0.1], 100)]);
     for id in ["c0", "c1"] {
         steps.push(Step::Read(id.to_owned(), Selection::All, 10_000_000));
     }

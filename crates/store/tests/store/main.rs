@@ -37,3 +37,4 @@ mod sqlite_sharing;
 mod ticker;
 mod transcript_faults;
 mod twins;
+mod vectors;

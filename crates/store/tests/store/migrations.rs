@@ -15,6 +15,7 @@ use crate::{
     database::{Database, append, operation, scope, text},
     database_file::DatabaseFile,
     messages::{conversation, message},
+    vectors::{chunk, collection, nearest},
 };
 
 #[tokio::test]
@@ -284,4 +285,79 @@ async fn a_file_without_transcripts_keeps_what_it_has_and_is_migrated_where_it_i
     connection.execute(BEFORE_TRANSCRIPTS).await.expect("fill");
     connection.close().await.expect("close");
     assert_goes_on(&file.store().await).await;
+}
+
+/// What a database of the third migration holds beside what one of the second does.
+const BEFORE_VECTORS: &str = "\
+    insert into receipts (scope, id, fingerprint, kind, name, status, version, existed, created_at) \
+    values \
+        ('t/main', 'newer', 'f', 'write', 'a.md', 'updated', 9, true, '2026-02-03 04:05:06.500'), \
+        ('t/main', 'older', 'f', 'write', 'a.md', 'updated', 8, true, '2026-02-03 04:05:06.250'), \
+        ('t/main', 'fact', 'f', 'remember', 'key', 'remembered', null, false, \
+            '2026-02-03 04:05:07'); \
+    update receipts set created_at = '2026-01-01 00:00:00' where id in ('written', 'deleted')";
+
+/// Asserts that old changes are told after new ones, and that vectors can be kept.
+async fn assert_tells_and_finds(store: &impl Store) {
+    let scope = scope("t/main");
+    let edited = append(store, &scope, "b.md", "x", &operation("today", "f")).await;
+    edited.expect("edit");
+    let again = append(store, &scope, "a.md", "x", &operation("newer", "f")).await;
+    assert!(again.expect("replay").replayed);
+    let journal = store.journal().expect("it has one");
+    let told = journal.newest_changes(&scope, 10).await.expect("told");
+    let ids: Vec<&str> = told.iter().map(|entry| &*entry.operation_id).collect();
+    assert_eq!(ids, ["today", "newer", "older", "written", "deleted"]);
+    let newer = &told[1];
+    assert_eq!(newer.at, "2026-02-03T04:05:06Z");
+    assert_eq!(newer.version.as_ref().map(|v| v.as_str()), Some("9"));
+    let vectors = store.vectors().expect("it keeps vectors");
+    vectors.check_vectors().await.expect("they can be found");
+    let (main, chunks) = (collection("main"), [chunk("a", &[1.0, 0.0])]);
+    // An id that was used before the migration stays used.
+    let by = operation("fact", "f");
+    let conflict = vectors.keep_chunks(&scope, &main, &chunks, Some(&by)).await;
+    assert!(matches!(conflict, Err(MutationError::OperationConflict)));
+    let by = operation("chunks", "f");
+    let kept = vectors.keep_chunks(&scope, &main, &chunks, Some(&by)).await;
+    assert!(!kept.expect("keep").replayed);
+    let found = nearest(vectors, &scope, &[1.0, 0.0], 10).await;
+    assert_eq!(found.expect("found").len(), 1);
+}
+
+#[tokio::test]
+async fn a_database_without_vectors_keeps_what_it_has() {
+    let (database, mut connection) = older_database(3).await;
+    connection
+        .execute("set time zone 'UTC'")
+        .await
+        .expect("set");
+    connection.execute(BEFORE_TRANSCRIPTS).await.expect("fill");
+    connection.execute(BEFORE_VECTORS).await.expect("fill");
+    let store = database.store();
+    let report = store.migrate().await.expect("migrate");
+    assert_eq!(report.before, 3);
+    let applied = (4, "vectors and journal".to_owned());
+    assert_eq!(report.applied.first(), Some(&applied));
+    assert_eq!(report.notices, [""; 0]);
+    assert_tells_and_finds(&store).await;
+    // A program of the release before goes on, and what it changes is told in its place.
+    let by_old = "insert into receipts (scope, id, fingerprint, kind, name, status, version, existed) \
+         values ('t/main', 'by old', 'f', 'write', 'a.md', 'updated', 99, true)";
+    connection.execute(by_old).await.expect("insert");
+    let told = store.journal().expect("it has one");
+    let told = told
+        .newest_changes(&scope("t/main"), 1)
+        .await
+        .expect("told");
+    assert_eq!(told[0].operation_id, "by old");
+}
+
+#[tokio::test]
+async fn a_file_without_vectors_keeps_what_it_has() {
+    let (file, mut connection) = older_file(3).await;
+    connection.execute(BEFORE_TRANSCRIPTS).await.expect("fill");
+    connection.execute(BEFORE_VECTORS).await.expect("fill");
+    connection.close().await.expect("close");
+    assert_tells_and_finds(&file.store().await).await;
 }

@@ -14,6 +14,7 @@ const ALL: usize = 1_000_000;
 fn script() -> Vec<Step> {
     let mut steps = transcript_steps();
     steps.extend(fact_steps());
+    steps.extend(vector_steps());
     steps
 }
 
@@ -60,6 +61,39 @@ fn transcript_steps() -> Vec<Step> {
     ]
 }
 
+/// Whatever else is there by then.
+fn vector_steps() -> Vec<Step> {
+    let keep = |ids: &[&str], by: Option<&str>| Step::Keep(texts(ids), owned(by));
+    let remove = |ids: &[&str]| Step::Remove(texts(ids));
+    let nearest = |limit| Step::Nearest([1.0, 0.1], limit);
+    vec![
+        nearest(10),
+        Step::Marks,
+        remove(&["a"]),
+        keep(&["a", "b", "c"], Some("k1")),
+        keep(&["a", "b", "c"], Some("k1")),
+        keep(&["d"], Some("k1")),
+        keep(&["d"], Some("2")),
+        nearest(2),
+        nearest(10),
+        keep(&["d", "a", "d"], None),
+        remove(&["b", "absent"]),
+        keep(&["a", "b", "c"], Some("k1")),
+        nearest(10),
+        Step::Marks,
+        note("k1"),
+        note("k2"),
+        keep(&["e"], Some("k2")),
+        keep(&[], Some("k3")),
+        keep(&["e"], Some("k3")),
+        nearest(0),
+        Step::Changes(10),
+        Step::Changes(1),
+        note("k4"),
+        Step::Changes(10),
+    ]
+}
+
 /// Whatever the transcripts hold by then.
 fn fact_steps() -> Vec<Step> {
     vec![
@@ -100,9 +134,12 @@ fn owned(text: Option<&str>) -> Option<String> {
     text.map(str::to_owned)
 }
 
-fn add(id: &str, texts: &[&str], by: Option<&str>) -> Step {
-    let texts = texts.iter().map(|&text| text.to_owned());
-    Step::Add(id.to_owned(), texts.collect(), owned(by))
+fn texts(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|&text| text.to_owned()).collect()
+}
+
+fn add(id: &str, said: &[&str], by: Option<&str>) -> Step {
+    Step::Add(id.to_owned(), texts(said), owned(by))
 }
 
 fn clear(id: &str, by: Option<&str>) -> Step {

@@ -7,8 +7,9 @@
 
 use notekeeper_domain::{Edit, FactKey, RecallQuery, Refusal, SearchLimits, SearchQuery};
 use notekeeper_store::{
-    EditRequest, Expected, FactStore, MessageSelection, MutationError, NoteStore, NotebookBounds,
-    PostgresStore, ReceiptStatus, SnapshotStore, TranscriptStore, WriteRequest,
+    EditRequest, Expected, FactStore, JournalStore, MessageSelection, MutationError, NoteStore,
+    NotebookBounds, PostgresStore, ReceiptStatus, SnapshotStore, TextBounds, TranscriptStore,
+    VectorStore, WriteRequest,
 };
 
 use crate::{
@@ -16,6 +17,7 @@ use crate::{
     interleavings::{forget, remember},
     messages::{conversation, message},
     proxy::Proxy,
+    vectors::{chunk, collection, nearest},
 };
 
 struct Counted {
@@ -668,4 +670,72 @@ async fn reading_a_transcript_or_facts_takes_one_round_trip_and_a_thin_recall_tw
         };
         assert_eq!(counted.count(recall).await, (1, statements), "{query:?}");
     }
+}
+
+#[tokio::test]
+async fn keeping_chunks_takes_two_round_trips_and_finding_the_nearest_one() {
+    let counted = Counted::start().await;
+    let (scope, main, store) = (scope("t/main"), collection("main"), &counted.store);
+    let keep = async |n: u32| {
+        let chunks = (0..20).map(|i| chunk(&format!("{n}/{i}"), &[1.0, 0.5]));
+        let chunks: Vec<_> = chunks.collect();
+        let by = operation(&format!("keep {n}"), "f");
+        let kept = store.keep_chunks(&scope, &main, &chunks, Some(&by)).await;
+        kept.expect("keep").replayed
+    };
+    assert_eq!(counted.count(keep).await, (false, 2));
+    assert_eq!(counted.count(async |_| keep(1).await).await, (true, 1));
+    let plain = async |_| {
+        let chunks = [chunk("a", &[1.0, 0.0])];
+        let kept = store.keep_chunks(&scope, &main, &chunks, None).await;
+        kept.expect("keep").replayed
+    };
+    assert_eq!(counted.count(plain).await, (false, 1));
+    let find = async |_| {
+        let found = nearest(store, &scope, &[1.0, 0.0], 10).await;
+        found.expect("found").len()
+    };
+    assert_eq!(
+        counted.count(find).await,
+        (10, 1),
+        "where the extension lies is asked once"
+    );
+    let marks = async |_| {
+        let marks = store.chunk_marks(&scope, &main).await;
+        marks.expect("marks").len()
+    };
+    assert_eq!(counted.count(marks).await, (41, 1));
+    let remove = async |n: u32| {
+        let ids = ["a".to_owned(), n.to_string()];
+        let removed = store.remove_chunks(&scope, &main, &ids).await;
+        removed.expect("remove");
+    };
+    // Asked whether the connection lives before: in doubt it couldn't be repeated.
+    assert_eq!(counted.count(remove).await, ((), 1));
+}
+
+#[tokio::test]
+async fn the_journal_and_texts_take_one_round_trip() {
+    let counted = Counted::start().await;
+    let (scope, store) = (scope("t/main"), &counted.store);
+    for n in 0..20 {
+        let by = operation(&n.to_string(), "f");
+        let written = append(store, &scope, &format!("{n}.md"), "x", &by).await;
+        written.expect("edit");
+    }
+    let journal = async |_| {
+        let newest = store.newest_changes(&scope, 10).await;
+        newest.expect("told").len()
+    };
+    assert_eq!(counted.count(journal).await, (10, 1));
+    let bounds = TextBounds {
+        notes_max: 15,
+        chars_max: 100,
+        bytes_max: 1_000,
+    };
+    let texts = async |_| {
+        let texts = store.texts(&scope, None, bounds).await;
+        texts.expect("read").notes.len()
+    };
+    assert_eq!(counted.count(texts).await, (15, 1));
 }

@@ -8,6 +8,7 @@ use notekeeper_store::{
 use crate::{
     database::{name, operation},
     messages::{conversation, message},
+    vectors::{chunk, collection, nearest},
 };
 
 /// One operation. The last text of a change is its operation's id.
@@ -24,6 +25,12 @@ pub(crate) enum Step {
     Facts(Option<String>, usize),
     /// A write of a note, which shares the ids.
     Note(String),
+    /// Chunks with these ids, and with what a letter of each says for an embedding.
+    Keep(Vec<String>, Option<String>),
+    Remove(Vec<String>),
+    Nearest([f32; 2], usize),
+    Marks,
+    Changes(usize),
 }
 
 /// What steps come to in the specification.
@@ -49,11 +56,54 @@ pub(crate) async fn outcome(store: &dyn Store, scope: &Scope, step: &Step) -> St
                 made.await.map(|receipt| (receipt.status, receipt.replayed))
             )
         }
-        step => match of_transcript(store, scope, step).await {
-            Some(outcome) => outcome,
-            None => of_facts(store, scope, step).await.expect("a step of facts"),
-        },
+        Step::Changes(limit) => {
+            let journal = store.journal().expect("it has one");
+            let told = journal.newest_changes(scope, *limit).await.expect("told");
+            let told = told.iter().map(|entry| (&entry.operation_id, &entry.kind));
+            format!("{:?}", told.collect::<Vec<_>>())
+        }
+        step => {
+            if let Some(outcome) = of_transcript(store, scope, step).await {
+                return outcome;
+            }
+            match of_vectors(store, scope, step).await {
+                Some(outcome) => outcome,
+                None => of_facts(store, scope, step).await.expect("a step of facts"),
+            }
+        }
     }
+}
+
+/// `None` where the step is none of vectors.
+async fn of_vectors(store: &dyn Store, scope: &Scope, step: &Step) -> Option<String> {
+    let vectors = store.vectors().expect("it keeps vectors");
+    let main = collection("main");
+    Some(match step {
+        Step::Keep(ids, by) => {
+            let by = made(by.as_ref(), &format!("keep {ids:?}"));
+            let chunks: Vec<_> = ids.iter().map(|id| chunk(id, &direction(id))).collect();
+            let kept = vectors.keep_chunks(scope, &main, &chunks, by.as_ref());
+            format!("{:?}", kept.await)
+        }
+        Step::Remove(ids) => format!("{:?}", vectors.remove_chunks(scope, &main, ids).await),
+        Step::Nearest(embedding, limit) => {
+            let found = nearest(vectors, scope, embedding, *limit).await;
+            let found = found.expect("found").into_iter();
+            // The last digits are each database's own.
+            let found = found.map(|found| (found.id, found.content, found.similarity.round()));
+            format!("{:?}", found.collect::<Vec<_>>())
+        }
+        Step::Marks => format!("{:?}", vectors.chunk_marks(scope, &main).await),
+        _ => return None,
+    })
+}
+
+/// One of twenty directions, by the length of an id and its last letter; no two of them are as near to
+/// an axis.
+fn direction(id: &str) -> [f32; 2] {
+    let last = id.chars().last().map_or(0, u32::from);
+    let angle = f64::from(last % 20) * 0.17 + 0.011 * id.len() as f64;
+    [angle.cos() as f32, angle.sin() as f32]
 }
 
 fn made(id: Option<&String>, what: &str) -> Option<Operation> {

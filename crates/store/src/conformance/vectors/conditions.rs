@@ -111,7 +111,11 @@ async fn conditions_match_as_they_say(collection: &Collection<'_>) {
             "a condition matches as it says, and no pattern: {shown}"
         );
         let first: Vec<&str> = right.iter().take(2).copied().collect();
-        assert_eq!(collection.matching(&[1.0, 0.0], wanted, 2).await, first);
+        assert_eq!(
+            collection.matching(&[1.0, 0.0], wanted, 2).await,
+            first,
+            "a condition matches as it says, also where few are asked for: {shown}"
+        );
     }
 }
 

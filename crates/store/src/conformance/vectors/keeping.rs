@@ -168,7 +168,11 @@ async fn removed_chunks_are_gone(collection: &Collection<'_>) {
         ["a", "a%", "b"],
         "what is removed is gone, and nothing else"
     );
-    assert_eq!(collection.ids(&[1.0, 0.0], 10).await, ["a", "a%", "b"]);
+    assert_eq!(
+        collection.ids(&[1.0, 0.0], 10).await,
+        ["a", "a%", "b"],
+        "those that are as near come by id"
+    );
     collection.remove(&["a%", "_", "%", "a\0"]).await;
     assert_eq!(collection.all().await, ["a", "b"]);
     collection.remove(&[]).await;

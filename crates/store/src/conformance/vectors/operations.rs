@@ -82,7 +82,10 @@ async fn a_failed_call_leaves_no_receipt(collection: &Collection<'_>) {
     let own = operation("id", "f");
     let odd = [chunk("a", &[1.0]), chunk("b", &[f32::NAN])];
     let refused = collection.keep(&odd, Some(&own)).await;
-    assert!(matches!(refused, Err(MutationError::Store(_))));
+    assert!(
+        matches!(refused, Err(MutationError::Store(_))),
+        "what isn't finite is refused: {refused:?}"
+    );
     assert_eq!(
         collection.all().await,
         [""; 0],

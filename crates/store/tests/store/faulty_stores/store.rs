@@ -1,4 +1,4 @@
-//! A store whose notes are as they should be, with transcripts or facts that err.
+//! A store whose notes are as they should be, with transcripts, facts or vectors that err.
 
 use std::{
     any::Any,
@@ -12,7 +12,7 @@ use futures::FutureExt as _;
 use notekeeper_domain::{NoteName, Operation, Scope};
 use notekeeper_store::{
     Expected, FactStore, InMemoryStore, MutationError, Names, NotePart, NoteStore, Receipt, Store,
-    StoreError, TranscriptStore, WriteRequest,
+    StoreError, TranscriptStore, VectorStore, WriteRequest,
 };
 
 /// A store that does as it should, but for what is put before it.
@@ -20,6 +20,7 @@ pub(super) struct Faulty {
     pub(super) inner: Arc<InMemoryStore>,
     pub(super) transcripts: Option<Box<dyn TranscriptStore>>,
     pub(super) facts: Option<Box<dyn FactStore>>,
+    pub(super) vectors: Option<Box<dyn VectorStore>>,
 }
 
 impl Faulty {
@@ -31,6 +32,7 @@ impl Faulty {
             inner,
             transcripts: Some(Box::new(transcripts)),
             facts: None,
+            vectors: None,
         }
     }
 
@@ -39,6 +41,19 @@ impl Faulty {
             inner,
             transcripts: None,
             facts: Some(Box::new(facts)),
+            vectors: None,
+        }
+    }
+
+    pub(super) fn with_vectors(
+        inner: Arc<InMemoryStore>,
+        vectors: impl VectorStore + 'static,
+    ) -> Self {
+        Self {
+            inner,
+            transcripts: None,
+            facts: None,
+            vectors: Some(Box::new(vectors)),
         }
     }
 }
@@ -58,6 +73,10 @@ impl Store for Faulty {
 
     fn facts(&self) -> Option<&dyn FactStore> {
         self.facts.as_deref().or(Store::facts(&*self.inner))
+    }
+
+    fn vectors(&self) -> Option<&dyn VectorStore> {
+        self.vectors.as_deref()
     }
 }
 
