@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    fmt,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -14,7 +15,7 @@ use tokio::time::Instant;
 const BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// What makes two queries the same. Scopes come first, so those of one scope stand together.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) scope: Scope,
     pub(crate) workspace: Option<String>,
@@ -25,14 +26,13 @@ pub(crate) struct Key {
 }
 
 /// Answers by query, for some time.
-#[derive(Debug)]
 pub(crate) struct AnswerCache {
     ttl: Duration,
     entries_max: usize,
     places: Mutex<Places>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Places {
     by_key: BTreeMap<Key, Place>,
     /// Keys by the number of their place: the oldest first.
@@ -43,7 +43,6 @@ struct Places {
 }
 
 /// Where an answer is, or will be.
-#[derive(Debug)]
 struct Place {
     number: u64,
     expires: Instant,
@@ -52,7 +51,6 @@ struct Place {
 }
 
 /// A place for an answer that is on its way. It is given up when this is dropped before it is filled.
-#[derive(Debug)]
 pub(crate) struct Reserved<'a> {
     cache: &'a AnswerCache,
     key: Key,
@@ -61,10 +59,19 @@ pub(crate) struct Reserved<'a> {
 }
 
 /// Forgets the answers of a scope when it is dropped.
-#[derive(Debug)]
 pub(crate) struct Forgetting<'a> {
     cache: &'a AnswerCache,
     scope: &'a Scope,
+}
+
+/// Without queries and answers, which hold content.
+impl fmt::Debug for AnswerCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnswerCache")
+            .field("ttl", &self.ttl)
+            .field("entries_max", &self.entries_max)
+            .finish_non_exhaustive()
+    }
 }
 
 impl AnswerCache {

@@ -32,6 +32,21 @@ pub const CACHE_ENTRIES_MAX: usize = 100_000;
 /// what changes behind the inner source by another way isn't seen before the time is over. Every call
 /// has a scope, so no two tenants share an answer; those without a namespace are one tenant here, so put
 /// a guard around it ([`ScopedSource`](crate::ScopedSource)) where there should be none.
+///
+/// ```
+/// # use std::sync::Arc;
+/// use std::time::Duration;
+/// use notekeeper_recall::{CacheOptions, CachedSource, Source, VectorSource};
+///
+/// let options = CacheOptions { ttl: Duration::from_secs(30), ..CacheOptions::default() };
+/// let cached = CachedSource::new(Arc::new(VectorSource::in_memory("handbook")), options)?;
+/// assert_eq!(cached.name(), "handbook");
+///
+/// let never = CacheOptions { ttl: Duration::ZERO, ..options };
+/// let error = CachedSource::new(Arc::new(cached), never).expect_err("it would keep nothing");
+/// assert_eq!(error.to_string(), "`ttl_seconds` is `0`; 1 to 86400 are allowed");
+/// # Ok::<(), notekeeper_recall::InvalidSetting>(())
+/// ```
 #[derive(Debug)]
 pub struct CachedSource {
     inner: Arc<dyn Source>,

@@ -16,6 +16,29 @@ const CONCURRENCY: usize = 4;
 
 /// Makes the content of what the inner source finds shorter, and the list as well where that is wanted.
 /// Ids, scores and metadata stay. What is written goes through as it is.
+///
+/// ```
+/// # use std::sync::Arc;
+/// use notekeeper_domain::Scope;
+/// use notekeeper_recall::{
+///     CompactedSource, HeadCompactor, ScratchpadSource, Source, SourceCall, SourceEvents, SourceQuery,
+/// };
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let head = HeadCompactor::new(24)?;
+/// let short = CompactedSource::new(Arc::new(ScratchpadSource::new("plan")), Arc::new(head), Some(1))?;
+///
+/// let scope = Scope::resolve("acme", "main")?;
+/// let scratchpad = [("steps".to_owned(), "First read the incident report of last week.".into())].into();
+/// let events = SourceEvents::default();
+/// let call = SourceCall { scope: &scope, workspace: None, scratchpad: &scratchpad, events: &events };
+/// let found = short.query(&SourceQuery::new("incident", 5), &call).await?;
+/// assert!(found.items[0].content.ends_with('…'));
+/// assert!(found.items[0].content.chars().count() <= 24);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct CompactedSource {
     inner: Arc<dyn Source>,

@@ -125,9 +125,7 @@ pub(crate) struct Hearing {
     pub(crate) lists: Vec<Vec<Item>>,
     answered: bool,
     timed_out: Vec<String>,
-    failed: Vec<(String, SourceError)>,
-    /// What those that answered have to say of legs of their own.
-    failed_inside: Vec<FailedLeg>,
+    failed: Vec<FailedLeg>,
 }
 
 impl Hearing {
@@ -138,10 +136,13 @@ impl Hearing {
                 self.answered = true;
                 items = answer.items;
                 self.timed_out.extend(answer.timed_out);
-                self.failed_inside.extend(answer.failed);
+                self.failed.extend(answer.failed);
             }
             Heard::Late => self.timed_out.push(leg.name().to_owned()),
-            Heard::Failed(error) => self.failed.push((leg.name().to_owned(), error)),
+            Heard::Failed(error) => self.failed.push(FailedLeg {
+                source: leg.name().to_owned(),
+                error: Arc::new(error),
+            }),
         }
         self.lists.push(items);
     }
@@ -150,29 +151,33 @@ impl Hearing {
     ///
     /// # Errors
     ///
-    /// Where no leg answered: that one was late, where one was, as it may answer another time; or else
-    /// the first failure that may pass, or the first one.
-    pub(crate) fn answer(mut self, name: &str, items: Vec<Item>) -> Result<Answer, SourceError> {
+    /// Where no leg answered: the first failure that may pass; that one was late, where one was, as it
+    /// may answer another time; or else the first failure.
+    pub(crate) fn answer(self, name: &str, items: Vec<Item>) -> Result<Answer, SourceError> {
         if self.answered {
-            let failed = self.failed.into_iter().map(|(source, error)| FailedLeg {
-                source,
-                error: Arc::new(error),
-            });
             return Ok(Answer {
                 items,
                 timed_out: self.timed_out,
-                failed: failed.chain(self.failed_inside).collect(),
+                failed: self.failed,
             });
         }
-        let passing = self.failed.iter().position(|(_, error)| error.is_passing());
-        if passing.is_none() && !self.timed_out.is_empty() || self.failed.is_empty() {
-            return Err(SourceError::Unavailable(format!(
+        let (late, mut errors) = (self.timed_out, errors_of(self.failed));
+        let passing = errors.iter().position(SourceError::is_passing);
+        match passing {
+            Some(index) => Err(errors.swap_remove(index)),
+            None if late.is_empty() && !errors.is_empty() => Err(errors.swap_remove(0)),
+            None => Err(SourceError::Unavailable(format!(
                 "no member of source `{name}` answered in time; late: {}",
-                self.timed_out.join(", ")
-            )));
+                late.join(", ")
+            ))),
         }
-        Err(self.failed.swap_remove(passing.unwrap_or(0)).1)
     }
+}
+
+/// The errors of legs, which nobody else has.
+fn errors_of(failed: Vec<FailedLeg>) -> Vec<SourceError> {
+    let errors = failed.into_iter().map(|leg| leg.error);
+    errors.filter_map(Arc::into_inner).collect()
 }
 
 /// Checks the name of a composition.

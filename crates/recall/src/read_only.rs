@@ -40,6 +40,30 @@ impl OnWrite {
 /// It turns away the attempt, not what is in it: an empty write as well, and before any other policy is
 /// asked. In a composition a refusal counts as a failure of that leg; `ignore` is for compositions whose
 /// other legs are to keep what is written.
+///
+/// ```
+/// # use std::sync::Arc;
+/// use notekeeper_domain::{Item, OperationId, Scope};
+/// use notekeeper_recall::{
+///     OnWrite, ReadOnlySource, Scratchpad, Source, SourceCall, SourceEvents, VectorSource, WriteOperation,
+/// };
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let registry = ReadOnlySource::new(Arc::new(VectorSource::in_memory("registry")), OnWrite::Ignore);
+/// assert!(!registry.accepts_writes());
+///
+/// let scope = Scope::resolve("acme", "main")?;
+/// let (scratchpad, events) = (Scratchpad::new(), SourceEvents::default());
+/// let call = SourceCall { scope: &scope, workspace: None, scratchpad: &scratchpad, events: &events };
+/// let operation = WriteOperation::new(OperationId::parse("guess-1")?);
+/// let written = registry.write(&[Item::new("I think it is eu-west-2.", "")], &operation, &call).await?;
+/// assert_eq!(written.refused, ["registry"]);
+/// assert_eq!(registry.refused_writes(), 1);
+/// assert_eq!(events.take()[0].name(), "memory.write_refused");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct ReadOnlySource {
     inner: Arc<dyn Source>,

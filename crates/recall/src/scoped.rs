@@ -16,6 +16,27 @@ use crate::{
 ///
 /// That a source finds items of the call's scope alone is the source's own duty; this is the second
 /// wall, for scopes that are no tenant's, or another's than the source is for.
+///
+/// ```
+/// # use std::sync::Arc;
+/// use notekeeper_domain::Scope;
+/// use notekeeper_recall::{
+///     ScopedSource, Scratchpad, ScratchpadSource, Source, SourceCall, SourceError, SourceEvents, SourceQuery,
+/// };
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let guarded = ScopedSource::new(Arc::new(ScratchpadSource::new("notes")));
+/// assert_eq!(guarded.name(), "notes");
+///
+/// let nobody = Scope::resolve("", "main")?;
+/// let (scratchpad, events) = (Scratchpad::new(), SourceEvents::default());
+/// let call = SourceCall { scope: &nobody, workspace: None, scratchpad: &scratchpad, events: &events };
+/// let refused = guarded.query(&SourceQuery::new("policy", 5), &call).await;
+/// assert!(matches!(refused, Err(SourceError::ScopeRefused { .. })));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct ScopedSource {
     inner: Arc<dyn Source>,

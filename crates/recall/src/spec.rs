@@ -4,6 +4,7 @@ mod build;
 mod fields;
 mod member;
 mod parts;
+mod require;
 
 use std::{collections::BTreeMap, fmt};
 
@@ -231,8 +232,7 @@ pub enum Rerank {
 }
 
 /// Which scopes a guard lets through.
-#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub enum Require {
     /// Those with a namespace.
     #[default]
