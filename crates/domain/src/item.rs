@@ -2,12 +2,13 @@
 
 mod filter;
 mod metadata;
+mod record_ids;
 
 use std::hash::{Hash, Hasher};
 
 use serde_json::Value;
 
-pub use self::{filter::Where, metadata::ItemMetadata};
+pub use self::{filter::Where, metadata::ItemMetadata, record_ids::RecordIds};
 
 use crate::{
     ITEM_CHARS_MAX, ITEM_ID_BYTES_MAX, ITEM_METADATA_BYTES_MAX, ITEM_METADATA_LEVELS_MAX,

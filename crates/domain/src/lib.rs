@@ -59,7 +59,7 @@ pub use history::{
     SummaryPolicy, SummaryRequest, TokensPolicy, WindowPolicy, check_policies, fit_summary, plan,
     summary_request, summary_text, whole_exchanges,
 };
-pub use item::{InvalidItem, Item, ItemMetadata, Where, check_item_id, taken_id};
+pub use item::{InvalidItem, Item, ItemMetadata, RecordIds, Where, check_item_id, taken_id};
 pub use limits::*;
 pub use message::{Message, ToolCall, UserPart, distinct_call_ids};
 pub use nearest::{meant, nearest, with_nearest};
