@@ -65,3 +65,8 @@ pub mod __private {
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;
+
+/// Compiles the code of the page on grounding.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/grounding.md")]
+struct GroundingPage;
