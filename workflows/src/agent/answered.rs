@@ -5,7 +5,8 @@ use super::Reply;
 /// Most bytes of replies that continue-as-new hands over, as JSON. Beside the rest of the input (256 KiB)
 /// and what else a run carries, a transcript that no store keeps or an exchange that isn't stored yet
 /// (512 KiB), with its reply again, they leave the next run's input below Temporal's 2 MiB payload limit.
-/// The text of a summary comes on top, which is as long as its policy allows.
+/// What grounds the conversation comes on top (128 KiB), and the text of a summary, which is as long as its
+/// policy allows.
 const HANDED_OVER_BYTES_MAX: usize = 256 * 1024;
 
 /// The replies to messages with an id, oldest first. One run's fit its history, so they fit here.

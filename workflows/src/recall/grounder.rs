@@ -9,7 +9,10 @@ use notekeeper_domain::{
 use serde::{Deserialize, Serialize};
 use temporalio_workflow::WorkflowContext;
 
-use super::{Found, Recall, settings::check_k};
+use super::{
+    Found, Recall,
+    settings::{check_condition, check_k},
+};
 use crate::{CallFailure, OpenError};
 
 /// Longest header, in characters.
@@ -50,6 +53,9 @@ impl Grounding {
     pub(crate) fn check(&self) -> Result<(), String> {
         if let Some(k) = self.k {
             check_k("k", k)?;
+        }
+        if let Some(condition) = &self.condition {
+            check_condition("where", condition)?;
         }
         if self.header.contains('\0') || self.header.chars().count() > HEADER_CHARS_MAX {
             return Err(format!(

@@ -1,8 +1,9 @@
 //! Settings of a source's handle.
 
 use notekeeper_domain::{
-    AGENT_NAME_DEFAULT, HYBRID_SOURCE, SOURCE_LIMIT_DEFAULT, SOURCE_LIMIT_MAX,
-    SOURCE_NAME_BYTES_MAX, Where,
+    AGENT_NAME_DEFAULT, HYBRID_SOURCE, ITEM_METADATA_BYTES_MAX, ITEM_METADATA_LEVELS_MAX,
+    InvalidItem, ItemMetadata, SOURCE_LIMIT_DEFAULT, SOURCE_LIMIT_MAX, SOURCE_NAME_BYTES_MAX,
+    Where,
 };
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +48,7 @@ impl RecallSettings {
     pub(super) fn check(&self) -> Result<(), String> {
         check_source_name("source", &self.source)?;
         check_k("k", self.k)?;
+        check_condition("where", &self.condition)?;
         self.activities.check()
     }
 }
@@ -56,6 +58,23 @@ pub(crate) fn check_k(name: &str, k: usize) -> Result<(), String> {
     match (1..=SOURCE_LIMIT_MAX).contains(&k) {
         true => Ok(()),
         false => Err(format!("`{name}` must be 1 to {SOURCE_LIMIT_MAX}")),
+    }
+}
+
+/// Says what is wrong with conditions, if anything is: they have the bounds of an item's metadata.
+pub(crate) fn check_condition(name: &str, condition: &Where) -> Result<(), String> {
+    let conditions = condition.conditions();
+    let conditions = conditions.map(|(key, value)| (key.to_owned(), value.clone()));
+    let as_metadata = ItemMetadata::new(conditions.collect());
+    match as_metadata.check() {
+        Ok(()) => Ok(()),
+        Err(InvalidItem::Nul { .. }) => Err(format!(
+            "`{name}` contains a NUL character (U+0000); leave it out"
+        )),
+        Err(_) => Err(format!(
+            "`{name}` must have at most {ITEM_METADATA_BYTES_MAX} bytes as JSON, and lists and objects in \
+             at most {ITEM_METADATA_LEVELS_MAX} levels"
+        )),
     }
 }
 

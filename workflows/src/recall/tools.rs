@@ -11,7 +11,10 @@ use serde::Deserialize;
 use serde_json::json;
 use temporalio_workflow::WorkflowContext;
 
-use super::{Found, Recall, settings::check_k};
+use super::{
+    Found, Recall,
+    settings::{check_condition, check_k},
+};
 use crate::{
     CallFailure, OpenError, StepCall, ToolResult,
     tool_call::{arguments, invalid_arguments},
@@ -107,7 +110,8 @@ impl SourceTool {
         if !(1..=GROUNDING_TOKENS_MAX).contains(&max_tokens) {
             return Err(format!("`max_tokens` must be 1 to {GROUNDING_TOKENS_MAX}"));
         }
-        check_k("k", self.k)
+        check_k("k", self.k)?;
+        check_condition("where", &self.condition)
     }
 
     /// The tool for the model request.

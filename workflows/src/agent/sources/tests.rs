@@ -159,10 +159,12 @@ fn what_is_out_of_bounds_is_refused_with_its_place() {
         json!({"grounding": {"source": "kb", "format": "no item"}}),
         json!({"grounding": {"source": "kb", "header": "x".repeat(1_001)}}),
         json!({"grounding": {"source": "kb", "max_tokens": 16_001}}),
+        json!({"grounding": {"source": "kb", "where": {"a": "b\u{0}"}}}),
         json!({"sources": [{"source": "kb"}, {"source": ""}]}),
         json!({"sources": [{"source": "kb", "tool": "a b"}]}),
         json!({"sources": [{"source": "kb", "k": 101}]}),
         json!({"sources": [{"source": "kb", "max_tokens": 0}]}),
+        json!({"sources": [{"source": "kb", "where": {"a": "x".repeat(16_384)}}]}),
         json!({"sources": many}),
     ];
     let said: Vec<_> = cases.into_iter().map(refused).collect();
@@ -173,11 +175,14 @@ fn what_is_out_of_bounds_is_refused_with_its_place() {
         "`grounding`: `format` names nothing of an item; put `{content}` where its text is to stand",
         "`grounding`: `header` must have at most 1000 characters, none of them NUL",
         "`grounding`: `max_tokens` must be 1 to 16000",
+        "`grounding`: `where` contains a NUL character (U+0000); leave it out",
         "`sources[1]`: `source` must be 1 to 100 ASCII letters, digits, `_`, `-` and `.`",
         "`sources[0]`: `tool` must be 1 to 64 ASCII letters, digits, `_` and `-`, also where it follows \
          from the name of the source",
         "`sources[0]`: `k` must be 1 to 100",
         "`sources[0]`: `max_tokens` must be 1 to 16000",
+        "`sources[0]`: `where` must have at most 16384 bytes as JSON, and lists and objects in at most 32 \
+         levels",
         "`sources` has more than 32 entries",
     ];
     let expected: Vec<_> = expected
@@ -205,5 +210,25 @@ fn a_misspelt_key_of_a_source_is_refused() {
     assert_eq!(
         told.to_string(),
         "`sources[0].wher` is no known field; did you mean `where`?"
+    );
+}
+
+#[test]
+fn the_documented_input_is_usable() {
+    let page = include_str!("../../../../docs/grounding.md");
+    let (_, after) = page
+        .split_once("<!-- input: grounding -->\n```json\n")
+        .expect("the input");
+    let (json, _) = after.split_once("```").expect("its end");
+    let input: Value = serde_json::from_str(json).expect("JSON");
+    let input = read_strictly::<AgentInput, _>(input).expect("no unknown key");
+    let setup = Setup::new(Argument::from(input), "workflow-1", resolve).expect("a setup");
+    let grounder = setup.grounder.as_ref().expect("a grounder");
+    assert_eq!(grounder.recall().scope().as_str(), "company/main");
+    assert_eq!(grounder.grounding().k, Some(3));
+    let names = names(&setup);
+    assert_eq!(
+        names[names.len() - 2..],
+        ["search_handbook", "hybrid_search"]
     );
 }
