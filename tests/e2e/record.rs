@@ -3,6 +3,7 @@
 //! `make record` runs what is ignored here and writes the files under `tests/replay/histories`.
 //! Without it the same code can be run, and what it records is thrown away.
 
+mod grounded;
 #[path = "../replay/note_taker.rs"]
 mod note_taker;
 mod other_tools;

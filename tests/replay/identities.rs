@@ -99,6 +99,7 @@ fn operations(recorded: &Recorded) -> Vec<String> {
             "call_model",
             "summarize_messages",
             "get_messages",
+            "query_source",
             "recall",
             "read_memory",
             "search_memory",

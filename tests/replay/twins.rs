@@ -122,6 +122,26 @@ const EXHIBITS: &[Exhibit] = &[
         twins: ALL,
     },
     Exhibit {
+        file: "agent_workflow/grounded.json",
+        shows: grounds_once_on_three_sources,
+        twins: ALL,
+    },
+    Exhibit {
+        file: "agent_workflow/grounded_anew.json",
+        shows: |recorded| {
+            let asked = recorded.activities().into_iter();
+            let asked: Vec<_> = asked
+                .filter(|it| it.kind == "query_source")
+                .map(|it| it.input["query"].clone())
+                .collect();
+            let [refunds, credit] = ["How long do refunds take?", "Does store credit expire?"];
+            asked == [refunds, credit, credit]
+                && answers(recorded, "query_source")[2].is_null()
+                && recorded.replies()[2]["grounding_skipped"] == "Unavailable"
+        },
+        twins: ALL,
+    },
+    Exhibit {
         file: "agent_workflow/in_a_workspace.json",
         shows: |recorded| {
             let described = recorded.activity("describe_memory").answer();
@@ -139,6 +159,15 @@ const EXHIBITS: &[Exhibit] = &[
         shows: |recorded| {
             let write = recorded.activity("write_memory");
             write.attempts == 2 && write.answer()["replayed"] == true
+        },
+        twins: ALL,
+    },
+    Exhibit {
+        file: "agent_workflow/local_grounded.json",
+        shows: |recorded| {
+            let activities = recorded.activities().into_iter();
+            let mut queries = activities.filter(|it| it.kind == "query_source");
+            grounds_once_on_three_sources(recorded) && queries.all(|it| it.is_local)
         },
         twins: ALL,
     },
@@ -376,6 +405,28 @@ fn uses_the_tools_of_facts(recorded: &Recorded) -> bool {
         && answers(recorded, "add_messages").len() == 4
 }
 
+/// Two messages, and two queries: what grounds both, and a call of the tool.
+fn grounds_once_on_three_sources(recorded: &Recorded) -> bool {
+    let found = answers(recorded, "query_source");
+    let sources: BTreeSet<_> = found[0]["items"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|item| item["source"].as_str())
+        .collect();
+    let requests = recorded.activities().into_iter();
+    let instructions: Vec<_> = requests
+        .filter(|it| it.kind == "call_model")
+        .map(|it| it.input["instructions"].to_string())
+        .collect();
+    found.len() == 2
+        && sources == ["handbook", "known", "notes"].into()
+        && instructions.len() == 3
+        && instructions[0].contains("Relevant context:")
+        // The digest says the rest.
+        && instructions[1..].iter().all(|it| it == "\"\"")
+}
+
 fn skips_the_first_load(recorded: &Recorded) -> bool {
     let skipped = MemorySkip {
         request: 1,
@@ -593,6 +644,66 @@ async fn another_conversation_is_refused() {
             assert!(message.contains(&format!("'{}'", first.id)), "{message}");
         }
     }
+}
+
+#[tokio::test]
+async fn another_source_or_another_scope_of_it_is_refused() {
+    for file in ["grounded", "grounded_anew", "local_grounded"] {
+        let recorded = recorded::named(&format!("agent_workflow/{file}.json"));
+        let mut other = recorded.input()["grounding"].clone();
+        other["source"] = "other".into();
+        let mut moved = recorded.input()["grounding"].clone();
+        moved["namespace"] = "other".into();
+        for grounding in [other, moved] {
+            let changed = with_input(&recorded, "grounding", grounding.clone());
+            let message = match replay(&changed, &Code::AsRecorded).await {
+                Some(WorkflowReplayFailure::Nondeterminism { message }) => message,
+                failure => panic!("{file} as {grounding}: {failure:?}"),
+            };
+            let first = recorded.activities().remove(0);
+            assert!(message.contains(&format!("'{}'", first.id)), "{message}");
+        }
+    }
+}
+
+/// The source is the tool's as well, so that the ids of activities stay: what is missed is the query.
+#[tokio::test]
+async fn grounding_that_is_left_out_or_asks_at_other_times_is_refused() {
+    for (file, key, value) in [
+        ("grounded", "reground_every_turn", serde_json::json!(true)),
+        (
+            "grounded_anew",
+            "reground_every_turn",
+            serde_json::json!(false),
+        ),
+        ("grounded", "", serde_json::Value::Null),
+        ("grounded_anew", "", serde_json::Value::Null),
+    ] {
+        let recorded = recorded::named(&format!("agent_workflow/{file}.json"));
+        let mut grounding = recorded.input()["grounding"].clone();
+        match key {
+            "" => grounding = value,
+            key => grounding[key] = value,
+        }
+        let changed = with_input(&recorded, "grounding", grounding.clone());
+        let message = match replay(&changed, &Code::AsRecorded).await {
+            Some(WorkflowReplayFailure::Nondeterminism { message }) => message,
+            failure => panic!("{file} as {grounding}: {failure:?}"),
+        };
+        assert!(message.contains("'query_source'"), "{file}: {message}");
+    }
+}
+
+/// Number, conditions and format are arguments, which nobody compares.
+#[tokio::test]
+async fn what_is_asked_of_a_source_is_not_noticed() {
+    let recorded = recorded::named("agent_workflow/grounded.json");
+    let mut grounding = recorded.input()["grounding"].clone();
+    grounding["k"] = 1.into();
+    grounding["format"] = "{content}".into();
+    grounding["where"] = serde_json::json!({"tier": "public"});
+    let changed = with_input(&recorded, "grounding", grounding);
+    assert_eq!(replay(&changed, &Code::AsRecorded).await, None);
 }
 
 /// The history with another value in its input.
