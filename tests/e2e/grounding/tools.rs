@@ -6,8 +6,8 @@ use notekeeper_workflows::AgentSource;
 use serde_json::{Value, json};
 use temporalio_client::WorkflowGetResultOptions;
 
-use super::{SCOPE, grounded, library::Library, queries};
-use crate::support::{Agent, Bed, Way, activities_of, history, say, transcript};
+use super::{SCOPE, grounded, grounding, library::Library, queries};
+use crate::support::{Agent, Bed, Way, Worker, activities_of, history, say, transcript};
 
 fn source(name: &str) -> AgentSource {
     AgentSource {
@@ -193,5 +193,53 @@ async fn a_tool_of_a_taken_name_ends_the_run_at_its_start() {
         "{told}"
     );
     library.close().await;
+    bed.finish().await;
+}
+
+/// The source that a worker has by itself, under the name that its tool has by itself.
+#[tokio::test]
+async fn the_search_in_all_ways_is_a_tool_and_grounds_without_any_configuration() {
+    let bed = Bed::new().await;
+    let calls = json!([
+        {"id": "call_0", "name": "hybrid_search", "arguments": {"query": "refnds"}}
+    ]);
+    let turns = json!([calls_then_text(
+        "When do customers get their money back after refunds?",
+        calls,
+        "{{instructions}}|{{last_tool_result}}"
+    )]);
+    let _worker = Worker::serving(&bed, &turns).await;
+    bed.put(SCOPE, "refunds.md", "Refunds take 5 business days.")
+        .await;
+    bed.put("umbrella/main", "refunds.md", "Refunds of another tenant.")
+        .await;
+    let scope = json!({"namespace": "acme"});
+    let fact = json!({"scope": scope, "key": "refunds", "value": "only to the card that paid"});
+    bed.call("remember", &fact).await.result();
+    let mut input = bed.input("acme");
+    input.grounding = Some(grounding("hybrid"));
+    input.sources = vec![source("hybrid")];
+    let agent = bed.start(input).await;
+
+    let told = say(
+        &agent,
+        "When do customers get their money back after refunds?",
+    )
+    .await
+    .expect("a reply")
+    .text;
+
+    let (instructions, found) = told.split_once('|').expect("two parts");
+    for part in [
+        "Refunds take 5 business days.",
+        "only to the card that paid",
+    ] {
+        assert!(instructions.contains(part), "{instructions}");
+        assert!(
+            found.contains(part),
+            "found by a word that is spelt nearly so: {found}"
+        );
+    }
+    assert!(!told.contains("another tenant"), "{told}");
     bed.finish().await;
 }
