@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 use crate::{
     Chunk, FoundChunk,
     counts::bounded,
-    nearness::{bounded_similarity, unit},
+    nearness::{Pauses, bounded_similarity, unit},
 };
 
 /// Bytes of one number of an embedding.
@@ -37,10 +37,22 @@ impl<'c> Batch<'c> {
     }
 
     /// The numbers of all embeddings as they are kept, one after the other.
-    pub(crate) fn numbers(&self) -> Vec<f32> {
-        self.chunks()
-            .flat_map(|chunk| unit(&chunk.embedding))
-            .collect()
+    pub(crate) async fn numbers(&self) -> Vec<f32> {
+        self.embeddings(|numbers| numbers).await
+    }
+
+    /// The same as bytes.
+    pub(crate) async fn bytes(&self) -> Vec<u8> {
+        self.embeddings(|numbers| bytes_of(&numbers)).await
+    }
+
+    async fn embeddings<T>(&self, part: impl Fn(Vec<f32>) -> Vec<T>) -> Vec<T> {
+        let (mut parts, mut pauses) = (Vec::new(), Pauses::default());
+        for chunk in self.chunks() {
+            parts.extend(part(unit(&chunk.embedding)));
+            pauses.after(chunk.embedding.len()).await;
+        }
+        parts
     }
 }
 
@@ -51,7 +63,7 @@ pub(crate) fn possible_ids(ids: &[String]) -> Vec<&str> {
 }
 
 /// Numbers as bytes.
-pub(crate) fn bytes_of(numbers: &[f32]) -> Vec<u8> {
+fn bytes_of(numbers: &[f32]) -> Vec<u8> {
     numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
 }
 
@@ -199,7 +211,7 @@ mod tests {
     use super::*;
 
     fn of(condition: Value) -> Option<(Option<String>, bool)> {
-        let condition = Where::of_value(condition).unwrap();
+        let condition = Where::of_value(condition).expect("an object");
         Prefilter::of(&condition).map(|prefilter| (prefilter.held, prefilter.exact))
     }
 

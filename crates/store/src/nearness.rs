@@ -1,8 +1,27 @@
 //! How near embeddings are: the same arithmetic for all stores that do it themselves.
 
-/// Rows that are looked at before other tasks get their turn: a fraction of a millisecond, at a few
-/// hundred numbers each.
-const ROWS_BETWEEN_PAUSES: usize = 256;
+/// Numbers of embeddings that are gone through before other tasks get their turn: a fraction of a
+/// millisecond.
+const NUMBERS_BETWEEN_PAUSES: usize = 128 * 1024;
+
+/// What an embedding costs that isn't looked at, in numbers of one that is.
+const NUMBERS_OF_NONE: usize = 64;
+
+/// Counts numbers that are gone through, and lets other tasks have their turn now and then.
+#[derive(Debug, Default)]
+pub(crate) struct Pauses {
+    numbers: usize,
+}
+
+impl Pauses {
+    pub(crate) async fn after(&mut self, numbers: usize) {
+        self.numbers += numbers + NUMBERS_OF_NONE;
+        if self.numbers > NUMBERS_BETWEEN_PAUSES {
+            self.numbers = 0;
+            tokio::task::yield_now().await;
+        }
+    }
+}
 
 /// An embedding as stores keep it and ask by it: of length 1, or all zero. The similarity of two such is
 /// a sum of products, which no length can make overflow, and 0 where one of them is zero.
@@ -12,10 +31,7 @@ pub(crate) fn unit(embedding: &[f32]) -> Vec<f32> {
     if length == 0.0 {
         return vec![0.0; embedding.len()];
     }
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "numbers from -1 to 1 lose digits alone"
-    )]
+    // From -1 to 1, they lose digits alone.
     let part = |number: &f32| (f64::from(*number) / length) as f32;
     embedding.iter().map(part).collect()
 }
@@ -39,28 +55,16 @@ pub(crate) fn bounded_similarity(computed: f64) -> f64 {
 #[derive(Debug)]
 pub(crate) struct Nearest<T> {
     found: Vec<(f64, T)>,
-    looked_at: usize,
 }
 
 impl<T: Ord> Nearest<T> {
     pub(crate) fn new() -> Self {
-        Self {
-            found: Vec::new(),
-            looked_at: 0,
-        }
+        Self { found: Vec::new() }
     }
 
     /// Takes one that matches.
     pub(crate) fn take(&mut self, similarity: f64, found: T) {
         self.found.push((similarity, found));
-    }
-
-    /// Counts one, whether it matches or not, and lets other tasks have their turn now and then.
-    pub(crate) async fn pause(&mut self) {
-        self.looked_at += 1;
-        if self.looked_at.is_multiple_of(ROWS_BETWEEN_PAUSES) {
-            tokio::task::yield_now().await;
-        }
     }
 
     /// The nearest, nearest first; of those that are as near the least first.

@@ -9,7 +9,7 @@ use super::InMemoryStore;
 use crate::{
     Chunk, ChunkMark, ChunksKept, FoundChunk, MutationError, StoreError, VectorCollection,
     VectorStore,
-    nearness::{Nearest, similarity, unit},
+    nearness::{Nearest, Pauses, similarity, unit},
     values::{check_chunks, check_collection, check_embedding, check_operation},
 };
 
@@ -67,15 +67,19 @@ impl VectorStore for InMemoryStore {
         check_collection(collection)?;
         operation.map_or(Ok(()), check_operation)?;
         check_chunks(chunks)?;
+        // Before the lock is taken, which isn't held while others have their turn.
+        let (mut new, mut pauses) = (Vec::new(), Pauses::default());
+        for chunk in chunks {
+            new.push(KeptChunk::new(&collection.model, chunk));
+            pauses.after(chunk.embedding.len()).await;
+        }
         let mut state = self.lock();
         let in_scope = state.scopes.entry(scope.clone()).or_default();
         if let Some(answer) = in_scope.receipts.answer(operation)? {
             return Ok(answer);
         }
         let kept = in_scope.chunks.entry(collection.name.clone()).or_default();
-        for chunk in chunks {
-            kept.insert(chunk.id.clone(), KeptChunk::new(&collection.model, chunk));
-        }
+        kept.extend(new.into_iter().map(|kept| (kept.chunk.id.clone(), kept)));
         let kept = ChunksKept { replayed: false };
         in_scope.receipts.keep(operation, &kept);
         Ok(kept)
@@ -92,13 +96,13 @@ impl VectorStore for InMemoryStore {
         check_collection(collection)?;
         check_embedding(embedding)?;
         let (chunks, wanted) = (self.all_chunks(scope, collection), unit(embedding));
-        let mut nearest = Nearest::new();
+        let (mut nearest, mut pauses) = (Nearest::new(), Pauses::default());
         for (place, chunk) in chunks.iter().enumerate() {
             if chunk.embedding.len() == wanted.len() && condition.matches(&chunk.metadata) {
                 // Ids ascend with places.
                 nearest.take(similarity(&chunk.embedding, &wanted), place);
             }
-            nearest.pause().await;
+            pauses.after(chunk.embedding.len()).await;
         }
         let nearest = nearest.finish(limit).into_iter();
         let found = nearest.map(|(similarity, place)| FoundChunk {

@@ -68,7 +68,7 @@ impl Keeping<'_> {
             .bind(contents)
             .bind(metadata)
             .bind(marks)
-            .bind(self.batch.numbers())
+            .bind(self.batch.numbers().await)
             .execute(connection)
             .await?;
         Ok(())

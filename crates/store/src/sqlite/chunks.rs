@@ -14,9 +14,9 @@ use super::{
 use crate::{
     ChunkMark, ChunksKept, FoundChunk, MutationError, VectorCollection,
     counts::bounded,
-    kept_chunks::{Batch, FoundRows, bytes_of, kept_item_metadata, metadata_text, numbers_of},
+    kept_chunks::{Batch, FoundRows, kept_item_metadata, metadata_text, numbers_of},
     kept_receipt::Outcome,
-    nearness::{Nearest, similarity, unit},
+    nearness::{Nearest, Pauses, similarity, unit},
 };
 
 const KEEP_CHUNKS: &str = include_str!("sql/keep_chunks.sql");
@@ -38,12 +38,13 @@ pub(super) struct Keep<'a> {
 }
 
 impl<'a> Keep<'a> {
-    pub(super) fn new(
+    pub(super) async fn new(
         scope: &'a Scope,
         collection: &'a VectorCollection,
         batch: &Batch<'_>,
         operation: Option<&'a Operation>,
     ) -> Self {
+        let embeddings = batch.bytes().await;
         let rows = batch.chunks().map(|chunk| {
             json!([
                 chunk.id,
@@ -58,7 +59,7 @@ impl<'a> Keep<'a> {
             operation,
             dimensions: batch.dimensions(),
             rows: Value::from_iter(rows).to_string(),
-            embeddings: bytes_of(&batch.numbers()),
+            embeddings,
         }
     }
 }
@@ -143,7 +144,7 @@ impl Asked<'_> {
             .bind(&self.collection.model)
             .bind(bounded(wanted.len()))
             .fetch(moment);
-        let mut nearest = Nearest::new();
+        let (mut nearest, mut pauses) = (Nearest::new(), Pauses::default());
         while let Some(row) = rows.try_next().await? {
             let matches = self.condition.is_empty()
                 || kept_item_metadata(row.try_get("metadata")?)
@@ -152,7 +153,7 @@ impl Asked<'_> {
                 let numbers = numbers_of(row.try_get("embedding")?);
                 nearest.take(similarity(&numbers, &wanted), row.try_get("id")?);
             }
-            nearest.pause().await;
+            pauses.after(wanted.len()).await;
         }
         Ok(nearest.finish(self.limit))
     }

@@ -32,7 +32,7 @@ impl VectorStore for SqliteStore {
         check_collection(collection)?;
         operation.map_or(Ok(()), check_operation)?;
         check_chunks(chunks)?;
-        let keep = Keep::new(scope, collection, &Batch::new(chunks), operation);
+        let keep = Keep::new(scope, collection, &Batch::new(chunks), operation).await;
         self.mutate(&keep).await?
     }
 

@@ -100,28 +100,42 @@ pub(crate) async fn any_operation(
             .await
             .map(drop)
             .map_err(of_mutation),
+        kind => any_further_operation(store, scope, kind, n)
+            .await
+            .map_err(of_mutation),
+    }
+}
+
+async fn any_further_operation(
+    store: &PostgresStore,
+    scope: &Scope,
+    kind: usize,
+    n: usize,
+) -> Result<(), MutationError> {
+    match kind {
         14 => {
             let query = RecallQuery::parse("line");
-            store.recall(scope, &query, 10).await.map(drop)
+            store.recall(scope, &query, 10).await?;
         }
-        15 => store.facts(scope, None, 10).await.map(drop),
+        15 => drop(store.facts(scope, None, 10).await?),
         16 => {
-            let chunks = [chunk(&key, &[1.0, 0.0]), chunk(&n.to_string(), &[0.0, 1.0])];
-            let main = collection("main");
-            let kept = store.keep_chunks(scope, &main, &chunks, Some(&own)).await;
-            kept.map(drop).map_err(of_mutation)
+            let ids = [format!("key {}", n % 32), n.to_string()];
+            let chunks = ids.each_ref().map(|id| chunk(id, &[1.0, 0.0]));
+            let (main, own) = (collection("main"), operation(&format!("own {n}"), "f"));
+            store.keep_chunks(scope, &main, &chunks, Some(&own)).await?;
         }
-        17 => nearest(store, scope, &[1.0, 0.0], 10).await.map(drop),
-        18 => store.newest_changes(scope, 10).await.map(drop),
+        17 => drop(nearest(store, scope, &[1.0, 0.0], 10).await?),
+        18 => drop(store.newest_changes(scope, 10).await?),
         _ => {
             let bounds = TextBounds {
                 notes_max: 10,
                 chars_max: 100,
                 bytes_max: 1_000,
             };
-            store.texts(scope, None, bounds).await.map(drop)
+            store.texts(scope, None, bounds).await?;
         }
     }
+    Ok(())
 }
 
 /// Kinds of operations that [`any_operation`] chooses from. Two of them append a line.

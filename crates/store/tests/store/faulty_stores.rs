@@ -2,6 +2,7 @@
 //! stores that err.
 
 mod facts;
+mod reads;
 mod store;
 mod transcripts;
 mod vectors;

@@ -18,13 +18,17 @@ use std::{
 };
 
 use notekeeper_domain::{Scan, Scope, SearchLimits, SearchQuery};
-use notekeeper_store::{InMemoryStore, Store, WriteRequest, conformance::MinimalStore};
+use notekeeper_store::{
+    CHUNKS_KEPT_MAX, EMBEDDING_DIMENSIONS_MAX, InMemoryStore, Store, WriteRequest,
+    conformance::MinimalStore,
+};
 use tokio::time::MissedTickBehavior;
 
 use crate::{
     database::{Database, name, scope},
     database_file::DatabaseFile,
     file_root::FileRoot,
+    vectors::{chunk, collection, nearest},
 };
 
 const NOTES: usize = 1_000;
@@ -126,15 +130,21 @@ async fn lateness<T>(work: impl Future<Output = T>) -> (T, Duration, Duration) {
     (done, beside, apart.join().expect("the ticker apart ends"))
 }
 
-/// Searches beside a ticker until a measurement shows whether the ticker is in time.
 async fn assert_stalls_nothing<S: Store>(store: &S, scope: &Scope) {
+    let search = async || {
+        let answer = store.search(scope, &query(), &LIMITS).await;
+        let answer = answer.expect("search answers");
+        assert_eq!((answer.scanned, answer.matches.len()), (NOTES, 1));
+    };
+    assert_work_stalls_nothing(store.kind(), search).await;
+}
+
+/// Searches beside a ticker until a measurement shows whether the ticker is in time.
+async fn assert_work_stalls_nothing(kind: &str, search: impl AsyncFn()) {
     let began = Instant::now();
     let mut late = Vec::new();
     while late.len() < LATE_MEASUREMENTS && began.elapsed() < PATIENCE {
-        let query = query();
-        let (answer, beside, apart) = lateness(store.search(scope, &query, &LIMITS)).await;
-        let answer = answer.expect("search answers");
-        assert_eq!((answer.scanned, answer.matches.len()), (NOTES, 1));
+        let ((), beside, apart) = lateness(search()).await;
         if beside <= LATE_MAX {
             return;
         }
@@ -145,8 +155,7 @@ async fn assert_stalls_nothing<S: Store>(store: &S, scope: &Scope) {
     }
     assert!(
         late.len() < LATE_MEASUREMENTS,
-        "{} holds up its thread: {late:?}",
-        store.kind()
+        "{kind} holds up its thread: {late:?}"
     );
     println!("the machine was too busy all the time to learn anything");
 }
@@ -242,6 +251,38 @@ fn a_long_search_in_postgres_stalls_nothing() {
         .expect("fill");
         assert_stalls_nothing(&store, &scope).await;
         store.close().await;
+    });
+}
+
+/// Keeps large embeddings, as many at once as may be, and looks through all of them.
+async fn assert_vectors_stall_nothing<S: Store>(store: &S) {
+    let vectors = store.vectors().expect("it keeps vectors");
+    let (scope, main) = (scope("busy/main"), collection("main"));
+    let embedding: Vec<f32> = (0..EMBEDDING_DIMENSIONS_MAX).map(|n| n as f32).collect();
+    let chunks = (0..CHUNKS_KEPT_MAX).map(|n| chunk(&n.to_string(), &embedding));
+    let chunks: Vec<_> = chunks.collect();
+    let keep = async || {
+        let kept = vectors.keep_chunks(&scope, &main, &chunks, None).await;
+        kept.expect("keep");
+    };
+    assert_work_stalls_nothing(store.kind(), keep).await;
+    let find = async || {
+        let found = nearest(vectors, &scope, &embedding, 10).await;
+        assert_eq!(found.expect("found").len(), 10);
+    };
+    assert_work_stalls_nothing(store.kind(), find).await;
+}
+
+#[test]
+fn many_large_embeddings_in_memory_stall_nothing() {
+    on_one_thread(assert_vectors_stall_nothing(&InMemoryStore::default()));
+}
+
+#[test]
+fn many_large_embeddings_in_sqlite_stall_nothing() {
+    on_one_thread(async {
+        let file = DatabaseFile::new();
+        assert_vectors_stall_nothing(&file.store().await).await;
     });
 }
 

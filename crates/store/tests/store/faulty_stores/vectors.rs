@@ -171,10 +171,8 @@ impl FaultyVectors {
         match self.fault {
             Fault::OwnIds => operation.id = OperationId::from_parts(&["vectors", &id]),
             Fault::IgnoresFingerprints => operation.fingerprint = Fingerprint::new("f"),
-            Fault::FewReceipts => {
-                if self.operations.fetch_add(1, Ordering::Relaxed) > 100 {
-                    operation.id = OperationId::from_parts(&[&id, "later"]);
-                }
+            Fault::FewReceipts if self.operations.fetch_add(1, Ordering::Relaxed) > 100 => {
+                operation.id = OperationId::from_parts(&[&id, "later"]);
             }
             Fault::ForgetsOperations => return None,
             _ => {}

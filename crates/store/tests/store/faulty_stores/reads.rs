@@ -1,0 +1,235 @@
+//! Journals and reads of texts that break one sentence each.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use notekeeper_domain::{NoteName, Operation, Scope};
+use notekeeper_store::{
+    EditRequest, Expected, InMemoryStore, JournalEntry, JournalStore, MutationError, Names,
+    NotePart, NoteStore, NoteTexts, Receipt, Store, StoreError, TextBounds, WriteRequest,
+    conformance,
+};
+
+use super::store::assert_found;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// The oldest changes come first.
+    OldestFirst,
+    /// Changes are told by the note's name.
+    ByName,
+    /// Deletions aren't told.
+    NoDeletions,
+    /// The underscore of a scope stands for any character.
+    ScopePattern,
+    /// No more than a few changes are told.
+    Few,
+    /// Times are local ones without a zone.
+    LocalTimes,
+    /// Each change is told twice.
+    Twice,
+    /// A part begins with the note that it should come after.
+    AfterIsFirst,
+    /// A part of nothing but a large note is empty.
+    NothingFits,
+    /// Texts are cut by bytes.
+    CutsByBytes,
+    /// There are never more.
+    NeverMore,
+    /// Bounds in bytes aren't looked at.
+    IgnoresBytes,
+    /// Texts are of a version before.
+    OldVersions,
+    /// Another tenant's texts are read where scopes look alike.
+    SeesOthers,
+}
+
+/// What each fault is found by.
+const FAULTS: [(Fault, &str); 14] = [
+    (Fault::OldestFirst, "the newest change is told first"),
+    (Fault::ByName, "the newest change is told first"),
+    (
+        Fault::NoDeletions,
+        "each operation that changed a note is told once",
+    ),
+    (Fault::ScopePattern, "alone"),
+    (Fault::Few, "the newest are told"),
+    (Fault::LocalTimes, "a time in UTC"),
+    (
+        Fault::Twice,
+        "each operation that changed a note is told once",
+    ),
+    (
+        Fault::AfterIsFirst,
+        "what is after a name doesn't begin with it",
+    ),
+    (Fault::NothingFits, "a part has one note at least"),
+    (Fault::CutsByBytes, "texts are cut by characters"),
+    (Fault::NeverMore, "the parts make the whole"),
+    (Fault::IgnoresBytes, "a part has about"),
+    (Fault::OldVersions, "each text is of its version"),
+    (Fault::SeesOthers, "alone"),
+];
+
+#[tokio::test]
+async fn journals_and_texts_that_break_a_sentence_are_found() {
+    assert_found(&FAULTS, async |fault| {
+        conformance::exercise_reads_of_sources(async || Faulty {
+            inner: Arc::default(),
+            fault,
+        })
+        .await;
+    })
+    .await;
+}
+
+#[derive(Debug)]
+struct Faulty {
+    inner: Arc<InMemoryStore>,
+    fault: Fault,
+}
+
+impl Store for Faulty {
+    fn journal(&self) -> Option<&dyn JournalStore> {
+        Some(self)
+    }
+}
+
+#[async_trait]
+impl JournalStore for Faulty {
+    async fn newest_changes(
+        &self,
+        scope: &Scope,
+        limit: usize,
+    ) -> Result<Vec<JournalEntry>, StoreError> {
+        let mut all = self.inner.newest_changes(scope, usize::MAX).await?;
+        match self.fault {
+            Fault::OldestFirst => all.reverse(),
+            Fault::ByName => all.sort_by(|one, other| one.note.cmp(&other.note)),
+            Fault::NoDeletions => all.retain(|entry| entry.kind != "delete"),
+            Fault::ScopePattern if scope.as_str() == "john_doe/main" => {
+                let other = Scope::parse("john-doe/main").expect("valid");
+                all.extend(self.inner.newest_changes(&other, limit).await?);
+            }
+            Fault::Few => all.truncate(500),
+            Fault::LocalTimes => {
+                for entry in &mut all {
+                    entry.at = entry.at.replace(['T', 'Z'], " ");
+                }
+            }
+            Fault::Twice => {
+                all = all
+                    .into_iter()
+                    .flat_map(|entry| [entry.clone(), entry])
+                    .collect();
+            }
+            _ => {}
+        }
+        all.truncate(limit);
+        Ok(all)
+    }
+}
+
+#[async_trait]
+impl NoteStore for Faulty {
+    fn kind(&self) -> &'static str {
+        "faulty"
+    }
+
+    async fn read(
+        &self,
+        scope: &Scope,
+        name: &NoteName,
+        chars_max: usize,
+    ) -> Result<Option<NotePart>, StoreError> {
+        self.inner.read(scope, name, chars_max).await
+    }
+
+    async fn write(
+        &self,
+        scope: &Scope,
+        name: &NoteName,
+        request: &WriteRequest<'_>,
+        operation: Option<&Operation>,
+    ) -> Result<Receipt, MutationError> {
+        self.inner.write(scope, name, request, operation).await
+    }
+
+    async fn edit(
+        &self,
+        scope: &Scope,
+        name: &NoteName,
+        request: &EditRequest<'_>,
+        operation: &Operation,
+    ) -> Result<Receipt, MutationError> {
+        self.inner.edit(scope, name, request, operation).await
+    }
+
+    async fn delete(
+        &self,
+        scope: &Scope,
+        name: &NoteName,
+        expected: &Expected,
+        operation: Option<&Operation>,
+    ) -> Result<Receipt, MutationError> {
+        self.inner.delete(scope, name, expected, operation).await
+    }
+
+    async fn receipt(
+        &self,
+        scope: &Scope,
+        operation: &Operation,
+    ) -> Result<Option<Receipt>, MutationError> {
+        self.inner.receipt(scope, operation).await
+    }
+
+    async fn names(&self, scope: &Scope, names_max: usize) -> Result<Names, StoreError> {
+        self.inner.names(scope, names_max).await
+    }
+
+    async fn texts(
+        &self,
+        scope: &Scope,
+        after: Option<&NoteName>,
+        bounds: TextBounds,
+    ) -> Result<NoteTexts, StoreError> {
+        let mut part = self.inner.texts(scope, after, bounds).await?;
+        match self.fault {
+            Fault::AfterIsFirst => {
+                let all = self.inner.texts(scope, None, bounds).await?;
+                part = all;
+                part.notes
+                    .retain(|note| after.is_none_or(|after| note.name >= *after));
+            }
+            Fault::NothingFits if bounds.bytes_max == 0 => {
+                part.more = !part.notes.is_empty();
+                part.notes.clear();
+            }
+            Fault::CutsByBytes => {
+                for note in &mut part.notes {
+                    let end = note.content.floor_char_boundary(bounds.chars_max);
+                    note.content.truncate(end);
+                }
+            }
+            Fault::NeverMore => part.more = false,
+            Fault::IgnoresBytes => {
+                let bounds = TextBounds {
+                    bytes_max: usize::MAX,
+                    ..bounds
+                };
+                part = self.inner.texts(scope, after, bounds).await?;
+            }
+            Fault::OldVersions => {
+                for note in &mut part.notes {
+                    note.version = notekeeper_domain::Version::new("1");
+                }
+            }
+            Fault::SeesOthers if scope.as_str() == "john_doe/main" => {
+                let other = Scope::parse("john-doe/main").expect("valid");
+                part = self.inner.texts(&other, after, bounds).await?;
+            }
+            _ => {}
+        }
+        Ok(part)
+    }
+}
