@@ -17,11 +17,23 @@ fn kind(table: &str) -> SourceKind {
     read_one(table).unwrap().kind
 }
 
+/// Checks that each of these tables is read as this.
+fn assert_read(tables: Vec<(&str, SourceKind)>) {
+    for (table, kind) in tables {
+        let named = format!("kind = '{}'", kind.as_str());
+        assert!(table.starts_with(&named), "{table}");
+        assert_eq!(
+            read_one(table),
+            Ok(SourceSpec { name: None, kind }),
+            "{table}"
+        );
+    }
+}
+
 #[test]
-fn each_kind_can_be_given_with_nothing_but_what_it_must_have() {
+fn what_has_something_behind_it_can_be_given_with_nothing_but_what_it_must_have() {
     let default = || "default".to_owned();
-    let inner = || Box::new(Member::Named("x".to_owned()));
-    for (table, expected) in [
+    assert_read(vec![
         (
             "kind = 'vector'",
             SourceKind::Vector {
@@ -79,6 +91,13 @@ fn each_kind_can_be_given_with_nothing_but_what_it_must_have() {
                 query_arg: "query".to_owned(),
             },
         ),
+    ]);
+}
+
+#[test]
+fn what_is_made_of_others_can_be_given_with_nothing_but_what_it_must_have() {
+    let inner = || Box::new(Member::Named("x".to_owned()));
+    assert_read(vec![
         (
             "kind = 'composite'\nsources = ['x']",
             SourceKind::Composite {
@@ -127,19 +146,7 @@ fn each_kind_can_be_given_with_nothing_but_what_it_must_have() {
                 on_write: OnWrite::Refuse,
             },
         ),
-    ] {
-        let spec = read_one(table).unwrap();
-        assert_eq!(
-            spec,
-            SourceSpec {
-                name: None,
-                kind: expected
-            },
-            "{table}"
-        );
-        let named = format!("kind = '{}'", spec.kind.as_str());
-        assert!(table.starts_with(&named), "{table}");
-    }
+    ]);
 }
 
 #[test]
@@ -265,4 +272,33 @@ fn neither_a_url_nor_a_tenant_is_shown() {
     assert!(!format!("{tool:?}").contains("hunter2"));
     let guard = kind("kind = 'scoped'\ninner = 'x'\nrequire = { prefix = 'acme' }");
     assert!(!format!("{guard:?}").contains("acme"));
+}
+
+#[test]
+fn an_error_deep_in_a_tree_is_told_with_its_path() {
+    let path = |table: &str| {
+        let file = format!("[kb]\nkind = 'composite'\n{table}");
+        let file = toml::Deserializer::parse(&file).unwrap();
+        let read: Result<BTreeMap<String, SourceSpec>, _> = serde_path_to_error::deserialize(file);
+        let error = read.unwrap_err();
+        format!("{}: {}", error.path(), error.inner().message())
+    };
+    assert_eq!(
+        path("dedupe = 'ids'\nsources = []").split(':').next(),
+        Some("kb.dedupe")
+    );
+    assert_eq!(
+        path(
+            "sources = ['a', { kind = 'cached', inner = { kind = 'cached', inner = 'x', ttl_seconds = '1' } }]"
+        ),
+        "kb.sources[1].inner.ttl_seconds: invalid type: string \"1\", expected u64"
+    );
+    assert_eq!(
+        path("sources = [{ kind = 'scoped', inner = 'x', require = { tenant = 'x' } }]"),
+        "kb.sources[0].require.tenant: unknown field `tenant`, expected one of `prefix`, `exact`, `policy`"
+    );
+    assert_eq!(
+        path("sources = [{ kind = 'read_only', inner = { kind = 'file', index = 'store' } }]"),
+        "kb.sources[0].inner: `index` means nothing to a source of the kind `file`; leave it out"
+    );
 }
