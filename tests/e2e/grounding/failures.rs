@@ -1,10 +1,13 @@
 //! Sources that can't be asked, and turns that fail.
 
 use notekeeper_workflows::{AgentInput, InjectionErrors};
-use serde_json::json;
+use serde_json::{Value, json};
+use temporalio_client::WorkflowCancelOptions;
 
 use super::{SCOPE, grounded, library::Library, parrot, queries, regrounded, told};
-use crate::support::{Bed, activities_of, failure_type, history, say, state};
+use crate::support::{
+    Bed, activities_of, begin, eventually, failure_type, history, reply, say, state,
+};
 
 /// An input whose source is given up soon.
 fn impatient(input: AgentInput) -> AgentInput {
@@ -162,6 +165,68 @@ async fn a_message_that_fails_after_its_calls_are_kept_grounds_what_follows() {
 
     assert!(told.ends_with("[notes] Refunds take 5 days."), "{told}");
     assert_eq!(queries(&agent).await.len(), 1);
+    library.close().await;
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn where_some_of_several_sources_answer_the_others_are_named() {
+    let bed = Bed::new().await;
+    let turns = json!([
+        {"prompt": "When is tea?", "responses": [
+            {"tool_calls": [{"id": "call_0", "name": "search_kb", "arguments": {"query": "tea"}}]},
+            {"text": "{{instructions}}|{{last_tool_result}}"},
+        ]},
+    ]);
+    let library = Library::open(&bed, &turns).await;
+    bed.put(SCOPE, "tea.md", "Tea is at four.").await;
+    let mut input = grounded(&bed);
+    let grounding = input.grounding.as_mut().expect("grounding");
+    "kb".clone_into(&mut grounding.source);
+    input.sources = serde_json::from_value(json!([{"source": "kb"}])).expect("a list of sources");
+    let agent = bed.start(input).await;
+
+    library.take_away();
+    let reply = say(&agent, "When is tea?").await.expect("a reply");
+
+    let (instructions, found) = reply.text.split_once('|').expect("two parts");
+    assert!(
+        instructions.ends_with("[notes] Tea is at four."),
+        "{reply:?}"
+    );
+    let found: Value = serde_json::from_str(found).expect("JSON");
+    assert_eq!(found["items"][0]["content"], "Tea is at four.");
+    assert_eq!(found["unheard"], json!(["facts"]));
+    assert_eq!(reply.grounding_skipped, None, "something was found");
+    let grounding = state(&agent).await.grounding.expect("grounding");
+    assert_eq!(grounding.unheard, ["facts"]);
+    assert_eq!((grounding.grounded, grounding.items), (true, 1));
+    library.close().await;
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn a_cancellation_is_no_source_that_is_away() {
+    let bed = Bed::new().await;
+    let library = Library::open(&bed, &parrot()).await;
+    let mut input = grounded(&bed);
+    input.memories[0].activities.snapshot_give_up_ms = 600_000;
+    let agent = bed.start(input).await;
+
+    library.take_away();
+    let pending = begin(&agent, "When is tea?").await;
+    eventually("the source is asked", async || {
+        let asked = activities_of(&history(&agent).await, "query_source");
+        asked.first().map(|_| ())
+    })
+    .await;
+    let asked = agent.cancel(WorkflowCancelOptions::default()).await;
+    asked.expect("ask for the cancellation");
+
+    let failure = reply(pending).await.expect_err("no reply");
+    assert_eq!(failure_type(&failure), "Cancelled", "{failure:?}");
+    let history = history(&agent).await;
+    assert_eq!(activities_of(&history, "call_model").len(), 0);
     library.close().await;
     bed.finish().await;
 }

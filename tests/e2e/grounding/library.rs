@@ -12,8 +12,8 @@ use notekeeper_activities::{
 use notekeeper_domain::Item;
 use notekeeper_models::{ChatModel, ScriptedModel};
 use notekeeper_recall::{
-    Answer, FactsSource, FileSource, OpenStores, Source, SourceCall, SourceError, SourceQuery,
-    WriteOperation, Written,
+    Answer, CompositeOptions, CompositeSource, FactsSource, FileSource, OpenStores, Source,
+    SourceCall, SourceError, SourceQuery, WriteOperation, Written,
 };
 use notekeeper_store::{FileOptions, FileStore, Store};
 use notekeeper_workflows::AgentWorkflow;
@@ -22,7 +22,8 @@ use serde_json::{Value, json};
 use crate::support::{Bed, Hosted};
 
 /// A worker with a scripted model; with the sources `notes` and `facts`, on what their names say of the
-/// bed's store; and with the store `files`, which keeps no transcripts.
+/// bed's store, and `kb`, of notes, which are always there, and facts; and with the store `files`, which
+/// keeps no transcripts.
 pub(super) struct Library {
     hosted: Hosted,
     is_away: Arc<AtomicBool>,
@@ -41,11 +42,18 @@ impl Library {
         let opened: Arc<dyn OpenStores> = Arc::new(stores.clone());
         let notes = Arc::new(FileSource::new("notes", Arc::clone(&opened), "default"));
         let facts = Arc::new(FactsSource::new("facts", opened, "default"));
-        let sources = [notes as Arc<dyn Source>, facts].map(|inner| {
-            let name = inner.name().to_owned();
+        let gated = |inner: Arc<dyn Source>| -> Arc<dyn Source> {
             let is_away = Arc::clone(&is_away);
-            (name, Arc::new(Gated { inner, is_away }) as Arc<dyn Source>)
-        });
+            Arc::new(Gated { inner, is_away })
+        };
+        let legs: Vec<Arc<dyn Source>> = vec![notes.clone(), gated(facts.clone())];
+        let kb = CompositeSource::new("kb", legs, CompositeOptions::default());
+        let sources: [Arc<dyn Source>; 3] = [
+            gated(notes),
+            gated(facts),
+            Arc::new(kb.expect("a composition")),
+        ];
+        let sources = sources.map(|source| (source.name().to_owned(), source));
         let script = json!({ "turns": turns }).to_string();
         let model = ScriptedModel::from_json(&script).expect("a usable script");
         let model: Arc<dyn ChatModel> = Arc::new(model);
