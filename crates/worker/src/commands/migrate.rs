@@ -151,3 +151,39 @@ fn applied(migrated: &MigratedStore) -> String {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_not_be_done_is_said_after_what_was() {
+        let migrated = |applied: &[(i64, &str)], notices: &[&str]| MigratedStore {
+            store: "default".to_owned(),
+            kind: "postgres",
+            before: Some(3),
+            applied: applied
+                .iter()
+                .map(|(number, name)| AppliedMigration {
+                    number: *number,
+                    name: (*name).to_owned(),
+                })
+                .collect(),
+            notices: notices.iter().map(|&notice| notice.to_owned()).collect(),
+        };
+        let some = migrated(&[(4, "vectors and journal")], &["no vectors; do something"]);
+        assert_eq!(
+            said(&some),
+            "store `default`: applied 4 vectors and journal\n\
+             store `default`: no vectors; do something\n"
+        );
+        let none = migrated(&[], &[]);
+        assert_eq!(said(&none), "store `default`: up to date at migration 3\n");
+        let json = serde_json::to_value(&none).expect("JSON");
+        assert_eq!(
+            json.get("notices"),
+            None,
+            "what was there before stays as it was"
+        );
+    }
+}
