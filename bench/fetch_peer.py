@@ -1,5 +1,7 @@
 """Installs the packages of requirements.txt into a directory of their own in .toolbox, and prints its path.
 
+`fetch_peer.py NAME FILE` does so with the packages of another file, under a name of their own.
+
 Not a virtual environment: some distributions leave the module for it out. What pip or the network has to say
 ends up in one line on standard error.
 """
@@ -14,7 +16,6 @@ import sys
 from pathlib import Path
 
 _HERE = Path(__file__).resolve().parent
-_REQUIREMENTS = _HERE / "requirements.txt"
 _PYTHON_MIN = (3, 10)
 
 
@@ -23,17 +24,18 @@ def main() -> int:
     if sys.version_info < _PYTHON_MIN:
         print(f"Python {sys.version.split()[0]} is too old for it; 3.10 or newer is needed", file=sys.stderr)
         return 1
+    name, requirements = ("peer", _HERE / "requirements.txt") if len(sys.argv) < 3 else (sys.argv[1], Path(sys.argv[2]))
     toolbox = Path(os.environ.get("NOTEKEEPER_TOOLBOX") or _HERE.parent / ".toolbox").resolve()
-    digest = hashlib.sha256(_REQUIREMENTS.read_bytes()).hexdigest()[:12]
-    place = toolbox / f"peer-{digest}-{sys.implementation.cache_tag}"
+    digest = hashlib.sha256(requirements.read_bytes()).hexdigest()[:12]
+    place = toolbox / f"{name}-{digest}-{sys.implementation.cache_tag}"
     if not place.is_dir():
         toolbox.mkdir(parents=True, exist_ok=True)
-        partial = toolbox / f"unfinished-peer-{os.getpid()}"
+        partial = toolbox / f"unfinished-{name}-{os.getpid()}"
         shutil.rmtree(partial, ignore_errors=True)
         done = subprocess.run(
             [
                 sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input",
-                "--no-deps", "--only-binary=:all:", "--target", partial, "--requirement", _REQUIREMENTS,
+                "--no-deps", "--only-binary=:all:", "--target", partial, "--requirement", requirements,
             ],
             env={**os.environ, "PIP_REQUIRE_VIRTUALENV": "0", "PIP_USER": "0"},
             capture_output=True, text=True, check=False,

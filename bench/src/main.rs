@@ -16,6 +16,7 @@ mod pgbench;
 mod process;
 mod product;
 mod quick;
+mod recall;
 mod report;
 mod results;
 mod sample;
@@ -29,7 +30,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 
-use crate::{history::HistoryArgs, host::HostArgs, quick::QuickArgs, soak::SoakArgs};
+use crate::{
+    history::HistoryArgs, host::HostArgs, quick::QuickArgs, recall::RecallArgs, soak::SoakArgs,
+};
 
 /// Measures Notekeeper.
 #[derive(Debug, Parser)]
@@ -48,6 +51,9 @@ enum Command {
     /// Conversations of 1,000 turns, one of them with 10,000 messages: checks them, and writes
     /// bench/results/history.json and docs/performance.md.
     History(HistoryArgs),
+    /// How well hybrid search finds what answers questions, beside each of its legs alone; writes
+    /// bench/results/recall.json. Fails where a leg alone found more.
+    Recall(RecallArgs),
     /// Writes docs/performance.md anew from the results.
     Report,
     /// Serves a task queue, for the other commands.
@@ -61,6 +67,7 @@ async fn main() -> anyhow::Result<()> {
         Command::Quick(args) => quick::run(args).await,
         Command::Soak(args) => soak::run(args).await,
         Command::History(args) => history::run(args).await,
+        Command::Recall(args) => recall::run(args).await,
         Command::Report => report::write(),
         Command::Host(args) => host::serve(args).await,
     }

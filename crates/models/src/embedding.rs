@@ -26,4 +26,10 @@ pub trait EmbeddingModel: Send + Sync + Debug {
     ///
     /// [`ModelError`] says whether the same request may be sent again.
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ModelError>;
+
+    /// Whether texts are near by their letters, and not by what they mean. Who fuses it with a search for
+    /// words counts it less, as it says much the same again.
+    fn is_lexical(&self) -> bool {
+        false
+    }
 }

@@ -145,6 +145,10 @@ impl EmbeddingModel for HashingEmbedder {
         }
         Ok(texts.iter().map(|text| self.embedding(text)).collect())
     }
+
+    fn is_lexical(&self) -> bool {
+        true
+    }
 }
 
 /// Why there is no such embedder.

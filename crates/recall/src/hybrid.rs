@@ -7,4 +7,4 @@ mod source;
 mod vectors;
 
 pub use notes::NotesSource;
-pub use source::HybridSource;
+pub use source::{HybridLeg, HybridSource};

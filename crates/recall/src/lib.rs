@@ -49,7 +49,7 @@ pub use composite::{CONCURRENCY_DEFAULT, CONCURRENCY_MAX, CompositeOptions, Comp
 pub use dedupe::{Candidate, Dedupe, LegRank};
 pub use error::{FailedLeg, SourceError};
 pub use events::{SourceEvent, SourceEvents};
-pub use hybrid::{HybridSource, NotesSource};
+pub use hybrid::{HybridLeg, HybridSource, NotesSource};
 pub use legs::{LEG_TIMEOUT_DEFAULT, LEG_TIMEOUT_MS_MAX, LEGS_MAX};
 pub use read_only::{OnWrite, ReadOnlySource};
 pub use rerank::{ReciprocalRankFusion, Reranker, ScoreSort};

@@ -1,8 +1,8 @@
 //! What is searched: the passages of a scope's notes, and its facts.
 
 use notekeeper_domain::{
-    FullText, ITEM_ID_BYTES_MAX, Item, ItemMetadata, LISTED_MAX, NOTE_CHARS_MAX_DEFAULT, NoteName,
-    RankedText, RecallQuery, SEARCH_FILES_MAX_DEFAULT, Scope, Where, keyed_text, passages,
+    FullText, Item, ItemMetadata, LISTED_MAX, NOTE_CHARS_MAX_DEFAULT, NoteName, RankedText,
+    RecallQuery, RecordIds, SEARCH_FILES_MAX_DEFAULT, Scope, Where, keyed_text, passages,
     snapshot_digest,
 };
 use notekeeper_store::{FactStore, NoteStore, NoteText, TextBounds};
@@ -33,8 +33,10 @@ const PAGE: TextBounds = TextBounds {
 const SHARE_BYTES: usize = 32 * 1024;
 
 /// The passages that a query looks through.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Corpus {
+    ids: RecordIds,
+    fact_ids: RecordIds,
     passages: Vec<CorpusPassage>,
     notes: usize,
     bytes: usize,
@@ -51,12 +53,19 @@ pub(super) struct CorpusPassage {
 }
 
 impl Corpus {
-    /// The passages of a scope's notes, as many as are looked through.
+    /// The passages of a scope's notes, as many as are looked through, in the store that is called so.
     pub(super) async fn of_notes(
+        name: &str,
         store: &dyn NoteStore,
         scope: &Scope,
     ) -> Result<Self, SourceError> {
-        let mut corpus = Self::default();
+        let mut corpus = Self {
+            ids: RecordIds::of_notes(name),
+            fact_ids: RecordIds::of_facts(name),
+            passages: Vec::new(),
+            notes: 0,
+            bytes: 0,
+        };
         let mut after: Option<NoteName> = None;
         loop {
             let bounds = TextBounds {
@@ -97,7 +106,7 @@ impl Corpus {
                 title.push_str(heading);
             }
             self.passages.push(CorpusPassage {
-                id: format!("{path}#{number}"),
+                id: self.ids.id(&format!("{path}#{number}")),
                 title,
                 content: passage.text.to_owned(),
                 metadata: metadata([
@@ -150,7 +159,7 @@ impl Corpus {
 
     fn add_fact(&mut self, key: &str, value: &str, age_seconds: u64) {
         self.passages.push(CorpusPassage {
-            id: fact_id(key),
+            id: self.fact_ids.id(key),
             title: key.to_owned(),
             content: keyed_text(key, value),
             metadata: metadata([("key", json!(key)), ("age_seconds", json!(age_seconds))]),
@@ -219,14 +228,5 @@ impl CorpusPassage {
     /// note that only grew keeps the embeddings of its other passages.
     pub(super) fn mark(&self) -> String {
         snapshot_digest(&self.embedded_text())
-    }
-}
-
-/// Id of a fact among passages, of which none has a colon in its id.
-fn fact_id(key: &str) -> String {
-    let id = format!("fact:{key}");
-    match id.len() <= ITEM_ID_BYTES_MAX && !id.chars().any(char::is_control) {
-        true => id,
-        false => format!("fact:sha256:{}", snapshot_digest(key)),
     }
 }

@@ -14,7 +14,7 @@ use crate::{
 /// they are, or at the beginning of longer words, ranked by [`FullText`](notekeeper_domain::FullText).
 ///
 /// A query looks through the first 1,000 notes of the scope by name, and about 8 MiB of text. The item of a
-/// passage has `NOTE#NUMBER` as id, a score from 0 to 1, and `path` and `version` of its note as metadata.
+/// passage has `note:STORE/NOTE#NUMBER` as id, a score from 0 to 1, and `path` and `version` of its note as metadata.
 /// Of a query the first 1,000 characters count. It can't be written to.
 #[derive(Debug)]
 pub struct NotesSource {
@@ -54,7 +54,7 @@ impl Source for NotesSource {
             return Ok(Answer::default());
         }
         let store = self.stores.open(&self.store, call).await?;
-        let corpus = Corpus::of_notes(&*store, call.scope).await?;
+        let corpus = Corpus::of_notes(&self.store, &*store, call.scope).await?;
         let ranked = corpus.ranked(&wanted, &query.condition, query.limit).await;
         let found = ranked.words.iter();
         let items = found.map(|(passage, score)| passage.item(&self.name, *score));

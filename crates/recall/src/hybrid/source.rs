@@ -1,6 +1,6 @@
 //! The ready-made composition over notes and facts.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use notekeeper_domain::{Item, RecallQuery, SOURCE_LIMIT_MAX};
@@ -10,21 +10,41 @@ use super::{
     corpus::{Corpus, CorpusPassage},
     vectors::{VectorsLeg, collection},
 };
+#[cfg(doc)]
+use crate::ReciprocalRankFusion;
 use crate::{
-    Answer, CompositeOptions, CompositeSource, OpenStores, ReciprocalRankFusion, Source,
-    SourceCall, SourceError, SourceQuery, WriteOperation, Written,
+    Answer, Candidate, CompositeOptions, CompositeSource, LEG_TIMEOUT_DEFAULT, OpenStores,
+    Reranker, Source, SourceCall, SourceError, SourceQuery, WriteOperation, Written,
 };
 
 /// So many places of each leg are fused for one that is asked for: what stands in the middle of several lists
 /// is to be seen in all of them.
 const DEPTH: usize = 6;
 
+/// What a place in the list of a lexical model of embeddings counts against one in another list.
+const LEXICAL_WEIGHT: f64 = 0.5;
+
+/// What places are added to before they divide: as in [`ReciprocalRankFusion`].
+const FUSION_CONSTANT: f64 = 60.0;
+
 /// Fewest places of each leg that are fused.
 const DEPTH_MIN: usize = 30;
 
+/// A way in which a [`HybridSource`] finds things.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HybridLeg {
+    /// By words as they are, and those that begin with one of the query.
+    Words,
+    /// By these, and by words that are like them.
+    Similar,
+    /// By vectors.
+    Vectors,
+}
+
 /// A source over notes and facts together, which finds them by words, by words that are spelt otherwise, and
 /// by what they mean: a composition of up to three legs, whose ranks are fused
-/// ([`ReciprocalRankFusion`]).
+/// as by [`ReciprocalRankFusion`]. A place in the list of vectors counts half where the model is
+/// [lexical](EmbeddingModel::is_lexical).
 ///
 /// | leg | finds |
 /// | --- | --- |
@@ -41,15 +61,16 @@ const DEPTH_MIN: usize = 30;
 /// date get them during the query, as many as a second allows and at most 512; until then the other legs
 /// find them. Nothing that isn't in the notes and facts any more is ever found.
 ///
-/// The item of a passage has `NOTE#NUMBER` as id, and `path` and `version` as metadata; that of a fact
-/// `fact:KEY`, and `key` and `age_seconds`. It can't be written to.
+/// The item of a passage has `note:STORE/NOTE#NUMBER` as id, and `path` and `version` as metadata; that of a fact
+/// `fact:STORE/KEY`, and `key` and `age_seconds`. It can't be written to.
 #[derive(Debug)]
 pub struct HybridSource {
     name: String,
     stores: Arc<dyn OpenStores>,
     store: String,
     embedder: Arc<dyn EmbeddingModel>,
-    options: CompositeOptions,
+    legs: Vec<HybridLeg>,
+    leg_timeout: Duration,
 }
 
 impl HybridSource {
@@ -65,17 +86,23 @@ impl HybridSource {
             stores,
             store: store.into(),
             embedder,
-            options: CompositeOptions {
-                reranker: Arc::new(ReciprocalRankFusion),
-                ..CompositeOptions::default()
-            },
+            legs: vec![HybridLeg::Words, HybridLeg::Similar, HybridLeg::Vectors],
+            leg_timeout: LEG_TIMEOUT_DEFAULT,
         }
     }
 
-    /// The same with other options: how long a leg may take, and what fuses.
+    /// The same with another time that the leg of vectors may take: 1 ms to
+    /// [`LEG_TIMEOUT_MS_MAX`](crate::LEG_TIMEOUT_MS_MAX).
     #[must_use]
-    pub fn with_options(mut self, options: CompositeOptions) -> Self {
-        self.options = options;
+    pub fn with_leg_timeout(mut self, leg_timeout: Duration) -> Self {
+        self.leg_timeout = leg_timeout;
+        self
+    }
+
+    /// The same with these legs alone. With none it finds nothing.
+    #[must_use]
+    pub fn with_legs(mut self, legs: &[HybridLeg]) -> Self {
+        self.legs.retain(|leg| legs.contains(leg));
         self
     }
 
@@ -86,27 +113,42 @@ impl HybridSource {
     ) -> Result<Vec<Arc<dyn Source>>, SourceError> {
         let wanted = RecallQuery::parse(&query.text);
         let store = self.stores.open(&self.store, call).await?;
-        let mut corpus = Corpus::of_notes(&*store, call.scope).await?;
+        let mut corpus = Corpus::of_notes(&self.store, &*store, call.scope).await?;
         if let Some(facts) = store.facts() {
             corpus.add_facts(facts, call.scope, &wanted).await?;
         }
         let corpus = Arc::new(corpus);
         let ranked = corpus.ranked(&wanted, &query.condition, query.limit).await;
-        let mut legs: Vec<Arc<dyn Source>> = vec![
-            Arc::new(self.found("words", &ranked.words)),
-            Arc::new(self.found("similar", &ranked.similar)),
-        ];
-        if store.vectors().is_some() {
-            legs.push(Arc::new(VectorsLeg {
-                name: format!("{}.vectors", self.name),
-                corpus: corpus.clone(),
-                condition: query.condition.clone(),
-                store,
-                embedder: self.embedder.clone(),
-                collection: collection(&self.name, &*self.embedder),
-            }));
+        let mut legs: Vec<Arc<dyn Source>> = Vec::new();
+        for leg in &self.legs {
+            match leg {
+                HybridLeg::Words => legs.push(Arc::new(self.found("words", &ranked.words))),
+                HybridLeg::Similar => legs.push(Arc::new(self.found("similar", &ranked.similar))),
+                HybridLeg::Vectors if store.vectors().is_some() => {
+                    legs.push(Arc::new(VectorsLeg {
+                        name: format!("{}.vectors", self.name),
+                        corpus: corpus.clone(),
+                        condition: query.condition.clone(),
+                        store: store.clone(),
+                        embedder: self.embedder.clone(),
+                        collection: collection(&self.name, &*self.embedder),
+                    }));
+                }
+                HybridLeg::Vectors => {}
+            }
         }
         Ok(legs)
+    }
+
+    /// What each leg counts. Vectors of a lexical model repeat what the others found, and add chance.
+    fn fusion(&self) -> Fusion {
+        let weight = |leg: &HybridLeg| match leg {
+            HybridLeg::Vectors if self.embedder.is_lexical() => LEXICAL_WEIGHT,
+            _ => 1.0,
+        };
+        Fusion {
+            weights: self.legs.iter().map(weight).collect(),
+        }
     }
 
     fn found(&self, leg: &str, found: &[(&CorpusPassage, f64)]) -> Found {
@@ -138,7 +180,15 @@ impl Source for HybridSource {
             ..query.clone()
         };
         let legs = self.legs(&deep, call).await?;
-        let fused = CompositeSource::new(&self.name, legs, self.options.clone())
+        if legs.is_empty() {
+            return Ok(Answer::default());
+        }
+        let options = CompositeOptions {
+            reranker: Arc::new(self.fusion()),
+            leg_timeout: self.leg_timeout,
+            ..CompositeOptions::default()
+        };
+        let fused = CompositeSource::new(&self.name, legs, options)
             .map_err(|fault| SourceError::Invalid(fault.to_string()))?;
         let mut answer = fused.query(&deep, call).await?;
         answer.items.truncate(query.limit);
@@ -162,6 +212,41 @@ impl Source for HybridSource {
 
     fn accepts_writes(&self) -> bool {
         false
+    }
+}
+
+/// Reciprocal-rank fusion in which some lists count less: the score of an item is the sum of
+/// weight / (60 + place).
+#[derive(Debug)]
+struct Fusion {
+    /// By the index of the leg.
+    weights: Vec<f64>,
+}
+
+#[async_trait]
+impl Reranker for Fusion {
+    async fn rerank(
+        &self,
+        _: &SourceQuery,
+        candidates: Vec<Candidate>,
+    ) -> Result<Vec<Item>, SourceError> {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "a place in a list is a small number"
+        )]
+        let fused = candidates.into_iter().map(|candidate| {
+            let parts = candidate.ranks.iter().map(|place| {
+                let weight = self.weights.get(place.leg).copied().unwrap_or(1.0);
+                weight / (FUSION_CONSTANT + place.rank as f64)
+            });
+            let score: f64 = parts.sum();
+            (score, candidate.item)
+        });
+        let mut fused: Vec<(f64, Item)> = fused.collect();
+        // Stable: those that are equal stay in the order of the legs.
+        fused.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        let items = fused.into_iter();
+        Ok(items.map(|(score, item)| item.with_score(score)).collect())
     }
 }
 

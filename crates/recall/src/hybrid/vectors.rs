@@ -20,9 +20,15 @@ use crate::{
 /// Most passages that get an embedding during one query. A notebook that is new takes several.
 const EMBEDDED_MAX: usize = 512;
 
-/// Passages that get their embeddings at a time, and are kept before the next do: what was done stays
-/// when the query ends in the middle.
-const BATCH: usize = 32;
+/// Passages that get their embeddings first; they are kept before the next do. So few that a slow model has
+/// them in time: what was done stays when the query ends in the middle.
+const BATCH_MIN: usize = 8;
+
+/// Most passages that get their embeddings at a time.
+const BATCH_MAX: usize = 64;
+
+/// Where a batch took less time, the next one is twice as large.
+const QUICK: Duration = Duration::from_millis(250);
 
 /// After so long a query embeds no more, and searches what there is.
 const SYNCHRONISED_FOR: Duration = Duration::from_secs(1);
@@ -95,12 +101,15 @@ impl VectorsLeg {
         let left = lacking.len().saturating_sub(EMBEDDED_MAX);
         lacking.truncate(EMBEDDED_MAX);
         let mut made = 0;
-        for batch in lacking.chunks(BATCH) {
-            if made > 0 && began.elapsed() > SYNCHRONISED_FOR {
-                break;
-            }
+        let mut size = BATCH_MIN;
+        while made < lacking.len() && (made == 0 || began.elapsed() < SYNCHRONISED_FOR) {
+            let batch = &lacking[made..lacking.len().min(made + size)];
+            let batch_began = Instant::now();
             self.keep(batch, scope).await?;
             made += batch.len();
+            if batch_began.elapsed() < QUICK {
+                size = (size * 2).min(BATCH_MAX);
+            }
         }
         if left > 0 || made < lacking.len() {
             tracing::debug!(

@@ -11,10 +11,7 @@ use std::{
 use async_trait::async_trait;
 use notekeeper_domain::{Fact, FactKey, Item, NoteName, SOURCE_QUERY_CHARS_MAX};
 use notekeeper_models::{EmbeddingModel, HashingEmbedder, ModelError};
-use notekeeper_recall::{
-    Answer, CompositeOptions, HybridSource, NotesSource, OpenStores, ReciprocalRankFusion, Source,
-    SourceError,
-};
+use notekeeper_recall::{Answer, HybridSource, NotesSource, OpenStores, Source, SourceError};
 use notekeeper_store::{Expected, Store, VectorCollection, WriteRequest};
 use serde_json::json;
 
@@ -71,17 +68,9 @@ fn notes(kept: &Kept) -> NotesSource {
 }
 
 /// A leg may take a minute: a busy machine is no fault.
-fn patient(leg_timeout: Duration) -> CompositeOptions {
-    CompositeOptions {
-        reranker: Arc::new(ReciprocalRankFusion),
-        leg_timeout,
-        ..CompositeOptions::default()
-    }
-}
-
 fn made(stores: Arc<dyn OpenStores>, embedder: Arc<dyn EmbeddingModel>) -> HybridSource {
     HybridSource::new("hybrid", stores, "default", embedder)
-        .with_options(patient(Duration::from_secs(60)))
+        .with_leg_timeout(Duration::from_secs(60))
 }
 
 fn hybrid(kept: &Kept) -> HybridSource {
@@ -113,7 +102,7 @@ async fn passages_of_notes_are_found_by_words_and_their_beginnings(kept: Kept) {
     let tenant = filled(&kept).await;
     let source = notes(&kept);
     let found = tenant.found(&source, "train lyon", 5).await;
-    assert_eq!(ids(&found), ["travel.md#2"]);
+    assert_eq!(ids(&found), ["note:default/travel.md#2"]);
     assert_eq!(
         found[0].content,
         "## Trains\n\nBook the train to Lyon a week before."
@@ -129,7 +118,7 @@ async fn passages_of_notes_are_found_by_words_and_their_beginnings(kept: Kept) {
 
     assert_eq!(
         ids(&tenant.found(&source, "migrat", 5).await),
-        ["database.md#1"]
+        ["note:default/database.md#1"]
     );
     assert_eq!(ids(&tenant.found(&source, "postgers", 5).await), [""; 0]);
     assert_eq!(ids(&tenant.found(&source, " \n", 5).await), [""; 0]);
@@ -149,20 +138,23 @@ async fn the_hybrid_finds_words_slips_and_facts_and_says_which_legs_did(kept: Ke
     let tenant = filled(&kept).await;
     let source = hybrid(&kept);
     let found = tenant.found(&source, "migration", 3).await;
-    assert_eq!(found[0].id.as_deref(), Some("database.md#1"));
+    assert_eq!(found[0].id.as_deref(), Some("note:default/database.md#1"));
     assert_eq!(found[0].source, "hybrid");
     let mut legs = vec!["hybrid.words", "hybrid.similar"];
     if kept.store.vectors().is_some() {
         legs.push("hybrid.vectors");
     }
     assert_eq!(found[0].metadata.get("dedupe_sources"), Some(&json!(legs)));
-    for (query, first) in [("postgers", "database.md#1"), ("trian", "travel.md#2")] {
+    for (query, first) in [
+        ("postgers", "note:default/database.md#1"),
+        ("trian", "note:default/travel.md#2"),
+    ] {
         let found = tenant.found(&source, query, 3).await;
         assert_eq!(found[0].id.as_deref(), Some(first), "{query}");
     }
     if kept.store.facts().is_some() {
         let found = tenant.found(&source, "invoices", 3).await;
-        assert_eq!(found[0].id.as_deref(), Some("fact:invoice_address"));
+        assert_eq!(found[0].id.as_deref(), Some("fact:default/invoice_address"));
         assert_eq!(found[0].content, "invoice_address: 12 Main Street, Lyon");
         assert_eq!(
             found[0].metadata.get("key"),
@@ -174,7 +166,7 @@ async fn the_hybrid_finds_words_slips_and_facts_and_says_which_legs_did(kept: Ke
     let long = "migration ".repeat(SOURCE_QUERY_CHARS_MAX);
     assert_eq!(
         tenant.found(&source, &long, 1).await[0].id.as_deref(),
-        Some("database.md#1")
+        Some("note:default/database.md#1")
     );
 }
 
@@ -183,7 +175,11 @@ async fn a_note_that_is_deleted_or_changed_is_found_no_more_by_what_it_said(kept
     let source = hybrid(&kept);
     for query in ["green tea", "gren teea"] {
         let found = tenant.found(&source, query, 3).await;
-        assert_eq!(found[0].id.as_deref(), Some("tea.md#1"), "{query}");
+        assert_eq!(
+            found[0].id.as_deref(),
+            Some("note:default/tea.md#1"),
+            "{query}"
+        );
     }
     put(&*kept.store, &tenant, "tea.md", "Ada drinks coffee.").await;
     for query in ["green tea", "coffee"] {
@@ -194,7 +190,7 @@ async fn a_note_that_is_deleted_or_changed_is_found_no_more_by_what_it_said(kept
     delete(&*kept.store, &tenant, "tea.md").await;
     for query in ["coffee", "Ada drinks coffee", "green tea"] {
         let found = tenant.found(&source, query, 10).await;
-        assert!(!ids(&found).contains(&"tea.md#1"), "{query}");
+        assert!(!ids(&found).contains(&"note:default/tea.md#1"), "{query}");
     }
     if let Some(facts) = kept.store.facts() {
         let key = FactKey::parse("invoice_address").expect("a valid key");
@@ -205,7 +201,7 @@ async fn a_note_that_is_deleted_or_changed_is_found_no_more_by_what_it_said(kept
         let found = tenant
             .found(&source, "invoice address main street", 10)
             .await;
-        assert!(!ids(&found).contains(&"fact:invoice_address"));
+        assert!(!ids(&found).contains(&"fact:default/invoice_address"));
     }
     // What is kept of them is gone as well.
     if let Some(vectors) = kept.store.vectors() {
@@ -215,7 +211,14 @@ async fn a_note_that_is_deleted_or_changed_is_found_no_more_by_what_it_said(kept
         };
         let marks = vectors.chunk_marks(&tenant.scope, &collection).await;
         let kept: Vec<String> = marks.expect("marks").into_iter().map(|it| it.id).collect();
-        assert_eq!(kept, ["database.md#1", "travel.md#1", "travel.md#2"]);
+        assert_eq!(
+            kept,
+            [
+                "note:default/database.md#1",
+                "note:default/travel.md#1",
+                "note:default/travel.md#2"
+            ]
+        );
     }
 }
 
@@ -224,7 +227,7 @@ async fn conditions_hold_for_every_leg(kept: Kept) {
     let source = hybrid(&kept);
     let only = |conditions| tenant.found_where(&source, "lyon train tea", 10, conditions);
     let found = only(json!({"path": "travel.md"})).await;
-    assert_eq!(found[0].id.as_deref(), Some("travel.md#2"));
+    assert_eq!(found[0].id.as_deref(), Some("note:default/travel.md#2"));
     for item in &found {
         assert_eq!(item.metadata.get("path"), Some(&json!("travel.md")));
     }
@@ -234,7 +237,7 @@ async fn conditions_hold_for_every_leg(kept: Kept) {
     assert_eq!(facts.len(), usize::from(kept.store.facts().is_some()));
     // What isn't wanted now is still there for the next.
     let found = tenant.found(&source, "green tea", 10).await;
-    assert_eq!(found[0].id.as_deref(), Some("tea.md#1"));
+    assert_eq!(found[0].id.as_deref(), Some("note:default/tea.md#1"));
 }
 
 async fn tenants_are_apart(kept: Kept) {
@@ -356,14 +359,17 @@ async fn an_embedder_that_fails_or_hangs_takes_nothing_but_its_own_leg() {
         *embedder.does.lock().expect("no panic") = does;
         let source = match does {
             Does::Hangs => HybridSource::new("hybrid", kept.stores(), "default", embedder.clone())
-                .with_options(patient(Duration::from_millis(20))),
+                .with_leg_timeout(Duration::from_millis(20)),
             _ => made(kept.stores(), embedder.clone()),
         };
         let answer: Answer = tenant
             .query(&source, "postgers", 3)
             .await
             .expect("an answer");
-        assert_eq!(answer.items[0].id.as_deref(), Some("database.md#1"));
+        assert_eq!(
+            answer.items[0].id.as_deref(),
+            Some("note:default/database.md#1")
+        );
         let late: &[String] = match does {
             Does::Hangs => &["hybrid.vectors".to_owned()],
             _ => &[],
@@ -387,7 +393,7 @@ async fn a_store_without_vectors_and_facts_is_searched_without_them() {
     let tenant = filled(&kept).await;
     let (embedder, source) = watched(&kept);
     let found = tenant.found(&source, "postgers", 3).await;
-    assert_eq!(ids(&found), ["database.md#1"]);
+    assert_eq!(ids(&found), ["note:default/database.md#1"]);
     assert_eq!(embedder.calls.load(Ordering::SeqCst), 0);
 }
 
@@ -397,12 +403,7 @@ async fn rows_of_another_tenant_are_caught() {
     let tenant = Tenant::of("acme");
     put(&*store, &tenant, "tea.md", "green tea").await;
     let embedder = Arc::new(HashingEmbedder::default());
-    let source = HybridSource::new("hybrid", opening(&store), "default", embedder).with_options(
-        CompositeOptions {
-            reranker: Arc::new(ReciprocalRankFusion),
-            ..CompositeOptions::default()
-        },
-    );
+    let source = made(opening(&store), embedder);
     let error = tenant
         .query(&source, "tea", 3)
         .await
