@@ -85,13 +85,16 @@ impl Grounding {
     }
 }
 
+/// Code that makes a text of items.
+type WriteItems = dyn Fn(&[Item]) -> String;
+
 /// How items become text.
 #[derive(Clone)]
 pub enum GroundingFormat {
     /// Each in the same form, one after the other.
     Each(ItemFormat),
     /// All at once, by code. It must depend on nothing but the items.
-    All(Rc<dyn Fn(&[Item]) -> String>),
+    All(Rc<WriteItems>),
 }
 
 impl GroundingFormat {
