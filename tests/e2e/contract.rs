@@ -74,6 +74,16 @@ fn is_time(text: &str) -> bool {
     text.replace(|c: char| c.is_ascii_digit(), "0") == "0000-00-00T00:00:00Z"
 }
 
+/// The sources that the document speaks of.
+const SOURCES: &str = "\
+[sources.handbook]
+kind = 'vector'
+index = 'in_memory'
+[sources.registry]
+kind = 'read_only'
+inner = 'handbook'
+";
+
 /// The answers to the document's prompts.
 fn turns() -> Value {
     json!([{"prompt": "I moved to Kiel.", "responses": [
@@ -90,6 +100,7 @@ async fn a_worker_answers_the_requests_of_the_document_as_it_says() {
     let options = WorkerOptions {
         script: Some(bed.script(&turns())),
         queues: Some("memory"),
+        environment: vec![("NOTEKEEPER_CONFIG", bed.config(SOURCES))],
         ..WorkerOptions::default()
     };
     let _worker = Worker::start(&bed, options).await;

@@ -33,6 +33,8 @@ mod reset;
 mod secrets;
 mod sizes;
 mod snapshots;
+mod source_commands;
+mod sources;
 mod standalone;
 mod startup;
 mod stored_transcript;

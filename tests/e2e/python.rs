@@ -87,6 +87,33 @@ async fn messages_and_facts_are_kept_and_found_from_python() {
 }
 
 #[tokio::test]
+async fn sources_are_asked_and_written_to_from_python() {
+    let bed = Bed::new().await;
+    let file = bed.config(
+        "[sources.handbook]\nkind = 'vector'\n\
+         [sources.facts]\nkind = 'facts'\n\
+         [sources.pad]\nkind = 'scratchpad'\n\
+         [sources.kb]\nkind = 'composite'\n\
+         sources = ['handbook', 'pad', { kind = 'read_only', inner = 'facts', on_write = 'ignore' }]\n\
+         [sources.strict]\nkind = 'read_only'\ninner = 'facts'\n\
+         [sources.guarded]\nkind = 'scoped'\ninner = 'kb'\n",
+    );
+    let options = WorkerOptions {
+        queues: Some("memory"),
+        environment: vec![("NOTEKEEPER_CONFIG", file)],
+        ..WorkerOptions::default()
+    };
+    let _worker = Worker::start(&bed, options).await;
+    let said = python(&bed, &["-m", "unittest", "--verbose", "test_sources"]).await;
+    assert!(
+        said.stderr.lines().any(|line| line == "OK"),
+        "{}",
+        said.stderr
+    );
+    bed.finish().await;
+}
+
+#[tokio::test]
 async fn snapshots_are_loaded_and_models_asked_from_python() {
     pass(&["test_model_requests"], None).await;
 }

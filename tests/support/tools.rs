@@ -25,7 +25,7 @@ use tokio::sync::watch;
 
 use super::{Agent, Bed, bed::connect, eventually};
 
-/// The application of a test, with the tools `look_up`, `gate`, `sell_out` and `read_file`.
+/// The application of a test, with the tools `look_up`, `gate`, `sell_out`, `read_file` and `search_docs`.
 pub(crate) struct Application {
     tools: Tools,
     task_queue: String,
@@ -51,6 +51,20 @@ impl Tools {
     ) -> Result<Value, ActivityError> {
         self.note("look_up", &input);
         Ok(json!({"got": input}))
+    }
+
+    /// Searches a handbook of two passages.
+    #[activity(name = "search_docs")]
+    async fn search_docs(
+        self: Arc<Self>,
+        _context: ActivityContext,
+        input: Value,
+    ) -> Result<Value, ActivityError> {
+        self.note("search_docs", &input);
+        Ok(json!([
+            {"content": "Deploys freeze on Fridays.", "url": "/handbook/deploys", "score": 0.9},
+            {"content": "Rollbacks need two approvers.", "url": "/handbook/rollback", "score": 0.7},
+        ]))
     }
 
     /// Ends when the test opens the gate.
@@ -142,6 +156,11 @@ impl Application {
             start_to_close_ms: 30_000,
             schedule_to_close_ms: 30_000,
         }
+    }
+
+    /// The queue on which its worker waits.
+    pub(crate) fn task_queue(&self) -> &str {
+        &self.task_queue
     }
 
     /// Its tool that reads files of the directory `workspace` of the bed, of the kind for which

@@ -32,6 +32,15 @@ impl SearchTools {
         }
     }
 
+    /// Tools with headers from these variables, and with no server for activities.
+    #[cfg(test)]
+    pub(crate) fn with_environment(environment: fn(&str) -> Option<String>) -> Self {
+        Self {
+            environment,
+            temporal: Arc::default(),
+        }
+    }
+
     /// Headers whose values stand in variables. Neither values nor what may be one are repeated.
     fn headers(&self, named: &BTreeMap<String, String>) -> Result<HeaderMap, String> {
         let mut headers = HeaderMap::new();

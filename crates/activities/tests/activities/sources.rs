@@ -11,15 +11,18 @@ use notekeeper_contract::{
     Argument, FailureType, QuerySourceInput, RESULT_BYTES_MAX, WriteSourceInput, WriteSourceOutput,
 };
 use notekeeper_domain::{ITEM_CHARS_MAX, ITEM_METADATA_BYTES_MAX, Item, ItemMetadata};
-use notekeeper_models::ModelError;
+use notekeeper_models::{HashingEmbedder, ModelError};
 use notekeeper_recall::{
-    Answer, FailedLeg, OpenStores as _, Scratchpad, Source, SourceCall, SourceError, SourceEvent,
-    SourceEvents, SourceQuery, WriteOperation, Written,
+    Answer, CacheOptions, CachedSource, CompositeOptions, CompositeSource, FactsSource, FailedLeg,
+    FileSource, HybridSource, JournalSource, LEG_TIMEOUT_DEFAULT, NotesSource, OnWrite, OpenStores,
+    ReadOnlySource, ScopedSource, Scratchpad, ScratchpadSource, SequentialSource, Source,
+    SourceCall, SourceError, SourceEvent, SourceEvents, SourceQuery, TranscriptSource,
+    VectorSource, WriteOperation, Written,
 };
 use notekeeper_store::{MutationError, StoreError};
 use serde_json::{Value, json};
 
-use crate::fixture::{bench, caller, input, scope};
+use crate::fixture::{Bench, bench, caller, input, scope};
 
 /// What a call comes to.
 type Told<T> = Box<dyn FnOnce(&SourceCall<'_>) -> Result<T, SourceError> + Send>;
@@ -464,8 +467,11 @@ async fn a_write_that_nobody_kept_fails_as_what_may_succeed_later_did() {
     }
 }
 
-/// Each error of a source and what it is to Temporal.
-fn errors() -> Vec<(fn() -> SourceError, FailureType)> {
+/// An error, and what it is to Temporal.
+type Case = (fn() -> SourceError, FailureType);
+
+/// Errors of sources themselves.
+fn own_errors() -> Vec<Case> {
     vec![
         (
             || SourceError::ScopeRefused {
@@ -500,17 +506,20 @@ fn errors() -> Vec<(fn() -> SourceError, FailureType)> {
             FailureType::Unsupported,
         ),
         (away, FailureType::Unavailable),
+    ]
+}
+
+/// Errors of what is behind sources.
+fn errors_behind() -> Vec<Case> {
+    vec![
         (
             || StoreError::Unavailable("connection refused".to_owned()).into(),
             FailureType::Unavailable,
         ),
         (
             || {
-                StoreError::Unmigrated {
-                    found: 1,
-                    needed: 2,
-                }
-                .into()
+                let (found, needed) = (1, 2);
+                StoreError::Unmigrated { found, needed }.into()
             },
             FailureType::Unmigrated,
         ),
@@ -539,6 +548,10 @@ fn errors() -> Vec<(fn() -> SourceError, FailureType)> {
             FailureType::ModelRefused,
         ),
     ]
+}
+
+fn errors() -> impl Iterator<Item = Case> {
+    own_errors().into_iter().chain(errors_behind())
 }
 
 #[tokio::test]
@@ -603,4 +616,82 @@ fn an_argument_that_is_no_input_is_told_by_place() {
     assert!(decoded.is_err());
     let argument = Argument::from(query(json!({})));
     assert_eq!(argument.decoded().unwrap().k, 5);
+}
+
+/// One source of each kind over the bench's store, and compositions and decorators over them.
+fn every_kind(bench: &Bench) -> Sources {
+    let stores = || -> Arc<dyn OpenStores> { Arc::new(bench.stores.clone()) };
+    let embedder = Arc::new(HashingEmbedder::default());
+    let leaves: Vec<Arc<dyn Source>> = vec![
+        Arc::new(VectorSource::in_memory("terms")),
+        Arc::new(VectorSource::embedded(
+            "vector",
+            stores(),
+            "default",
+            "c",
+            embedder.clone(),
+        )),
+        Arc::new(FileSource::new("file", stores(), "default")),
+        Arc::new(JournalSource::new("journal", stores(), "default")),
+        Arc::new(FactsSource::new("facts", stores(), "default")),
+        Arc::new(TranscriptSource::new(
+            "transcript",
+            stores(),
+            "default",
+            None,
+        )),
+        Arc::new(NotesSource::new("notes", stores(), "default")),
+        Arc::new(HybridSource::new("hybrid", stores(), "default", embedder)),
+        Arc::new(ScratchpadSource::new("scratchpad")),
+    ];
+    let legs = || leaves.clone();
+    let facts = || Arc::clone(&leaves[4]);
+    let composite = CompositeSource::new("composite", legs(), CompositeOptions::default());
+    let sequential = SequentialSource::new("sequential", legs(), LEG_TIMEOUT_DEFAULT);
+    let cached = CachedSource::new(facts(), CacheOptions::default());
+    let all: Vec<(String, Arc<dyn Source>)> = leaves
+        .iter()
+        .map(|leaf| (leaf.name().to_owned(), leaf.clone()))
+        .chain([
+            ("composite".to_owned(), Arc::new(composite.unwrap()) as _),
+            ("sequential".to_owned(), Arc::new(sequential.unwrap()) as _),
+            (
+                "scoped".to_owned(),
+                Arc::new(ScopedSource::new(facts())) as _,
+            ),
+            ("cached".to_owned(), Arc::new(cached.unwrap()) as _),
+            (
+                "read_only".to_owned(),
+                Arc::new(ReadOnlySource::new(facts(), OnWrite::Refuse)) as _,
+            ),
+        ])
+        .collect();
+    Sources::new(all)
+}
+
+#[tokio::test]
+async fn a_scope_that_is_none_is_refused_by_every_kind_before_its_store_is_touched() {
+    let bench = bench();
+    let sources = every_kind(&bench);
+    let names: Vec<String> = sources.all().map(|(name, _)| name.to_owned()).collect();
+    assert_eq!(names.len(), 14);
+    let notebook = bench.notebook.clone().with_sources(sources);
+    for namespace in ["a//b", "..", "a\0", "ä"] {
+        let mut said = std::collections::BTreeSet::new();
+        for name in &names {
+            let fields = json!({"source": name, "query": "tea", "scope": {"namespace": namespace}});
+            let queried = notebook.query_source(query(fields.clone())).await;
+            let kept = notebook.write_source(write(fields), &caller("1")).await;
+            for failure in [queried.unwrap_err(), kept.unwrap_err()] {
+                assert_eq!(failure.kind, FailureType::InvalidScope);
+                said.insert(failure.message);
+            }
+        }
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert_eq!(bench.store.take_calls(), [""; 0]);
+    }
+    // The same calls for a scope that is one do reach the store.
+    let fields = json!({"source": "composite", "query": "tea"});
+    notebook.query_source(query(fields)).await.unwrap();
+    assert!(bench.store.take_calls().contains(&"recall"));
 }

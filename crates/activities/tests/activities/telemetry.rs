@@ -23,7 +23,7 @@ use tracing_subscriber::{
 
 use crate::{
     fixture::{bench, caller, input, scope, unmigrated},
-    sources::{self, away, partial, scripted},
+    sources::{self, Scripted, away, partial, scripted},
 };
 
 type Fields = BTreeMap<String, String>;
@@ -529,10 +529,8 @@ async fn no_span_log_result_snapshot_or_failure_holds_write_metadata() {
     assert!(!text.contains("SECRET"), "{text}");
 }
 
-#[tokio::test]
-async fn operations_on_sources_leave_one_span_with_their_counts_and_events_in_the_log() {
-    let (recorder, _guard) = Recorder::start();
-    let (notebook, source) = scripted();
+/// A query that finds something and one that fails; a write that is kept in part and one that is refused.
+fn tell_of_four_calls(source: &Scripted) {
     source.answer(|| {
         Ok(Answer {
             items: vec![
@@ -562,6 +560,23 @@ async fn operations_on_sources_leave_one_span_with_their_counts_and_events_in_th
             items: 1,
         })
     });
+}
+
+/// A span on the source `s`.
+fn of_source(name: &str, fields: &Value) -> Value {
+    let mut all = json!({
+        "memory.backend": "source", "memory.source": "s", "memory.scope_hash": scope().hash(),
+    });
+    let object = all.as_object_mut().unwrap();
+    object.extend(fields.as_object().unwrap().clone());
+    json!([name, all])
+}
+
+#[tokio::test]
+async fn operations_on_sources_leave_one_span_with_their_counts_and_events_in_the_log() {
+    let (recorder, _guard) = Recorder::start();
+    let (notebook, source) = scripted();
+    tell_of_four_calls(&source);
     for _ in 0..2 {
         let asked = json!({"query": "SECRET-query", "where": {"SECRET-key": "SECRET-value"}});
         let _ = notebook.query_source(sources::query(asked)).await;
@@ -578,41 +593,32 @@ async fn operations_on_sources_leave_one_span_with_their_counts_and_events_in_th
         .filter(|(name, _)| name.starts_with("memory."))
         .map(|(name, fields)| json!([name, fields]))
         .collect();
-    let of = |name: &str, fields: Value| {
-        let mut all = json!({
-            "memory.backend": "source", "memory.source": "s", "memory.scope_hash": scope().hash(),
-        });
-        all.as_object_mut()
-            .unwrap()
-            .extend(fields.as_object().unwrap().clone());
-        json!([name, all])
-    };
     assert_eq!(
         told,
         [
-            of(
+            of_source(
                 "memory.query_source",
-                json!({
+                &json!({
                     "memory.outcome": "ok", "memory.matches": "2", "memory.chars": "20", "memory.truncated": "false",
                     "memory.sources_timed_out": "1", "memory.sources_failed": "0",
                 })
             ),
-            of(
+            of_source(
                 "memory.write_source",
-                json!({
+                &json!({
                     "memory.outcome": "ok", "memory.items": "2", "memory.sources_accepted": "1",
                     "memory.sources_refused": "0", "memory.sources_failed": "1",
                 })
             ),
-            of(
+            of_source(
                 "memory.query_source",
-                json!({
+                &json!({
                     "memory.outcome": "error", "memory.exception_type": "Unavailable",
                 })
             ),
-            of(
+            of_source(
                 "memory.write_source",
-                json!({
+                &json!({
                     "memory.outcome": "error", "memory.exception_type": "ReadOnly", "memory.items": "2",
                 })
             ),

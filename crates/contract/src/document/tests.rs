@@ -158,7 +158,7 @@ fn every_request_in_the_document_that_is_answered_has_the_fields_of_its_type() {
         assert_eq!(result, Ok(()), "{activity}: {json}");
         activities.insert(activity);
     }
-    assert_eq!(activities.len(), 17, "{activities:?}");
+    assert_eq!(activities.len(), 19, "{activities:?}");
 }
 
 #[test]

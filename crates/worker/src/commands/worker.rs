@@ -6,7 +6,9 @@ use std::{
 
 use anyhow::Context as _;
 use clap::Args;
-use notekeeper_activities::{ModelActivities, ModelRequests, Models, Notebook, NotebookActivities};
+use notekeeper_activities::{
+    ModelActivities, ModelRequests, Models, Notebook, NotebookActivities, Stores,
+};
 use notekeeper_store::{PostgresStore, SqliteStore, StoreError};
 
 use crate::{
@@ -113,27 +115,26 @@ impl Opened {
     pub(crate) async fn open(config: &WorkerConfig) -> anyhow::Result<Self> {
         let models = open_models(&config.models)?;
         check_roots(&config.workspaces)?;
+        let temporal = Arc::new(LateClient::default());
+        let sources = |stores: &Stores| {
+            let parts = PartsOfSources {
+                stores,
+                configs: &config.stores,
+                embedders: &config.embedders,
+                models: models.clone(),
+                tools: SearchTools::new(Arc::clone(&temporal)),
+            };
+            open_sources(&config.sources, parts)
+        };
+        // Before anything is opened, so that no file is made for sources that can't work.
+        sources(&Stores::new([]))?;
         let OpenStores {
             stores,
             databases,
             files,
         } = open_stores(&config.stores, &config.workspaces).await?;
+        let sources = sources(&stores)?;
         let key = config.telemetry.scope_hash_key.clone();
-        let temporal = Arc::new(LateClient::default());
-        let parts = PartsOfSources {
-            stores: &stores,
-            configs: &config.stores,
-            embedders: &config.embedders,
-            models: models.clone(),
-            tools: SearchTools::new(Arc::clone(&temporal)),
-        };
-        let sources = match open_sources(&config.sources, parts) {
-            Ok(sources) => sources,
-            Err(error) => {
-                close_stores(&databases, &files, CLOSE_TIMEOUT).await;
-                return Err(error);
-            }
-        };
         let mut notebook = Notebook::new(stores.clone())
             .with_sources(sources)
             .with_scope_hash_key(key);

@@ -19,10 +19,7 @@ fn environment(name: &str) -> Option<String> {
 }
 
 fn tools() -> SearchTools {
-    SearchTools {
-        environment,
-        temporal: Arc::default(),
-    }
+    SearchTools::with_environment(environment)
 }
 
 fn http(url: &str, headers: &[(&str, &str)], timeout_seconds: u64) -> ToolSpec {

@@ -64,3 +64,61 @@ fn open_embedders(
     }
     Ok(embedders)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        arguments::{DatabaseArgs, ModelArgs},
+        config::File,
+        wiring::open_models,
+    };
+
+    use super::*;
+
+    fn environment(_: &str) -> Option<String> {
+        Some("a-key".to_owned())
+    }
+
+    /// The file of the page, with a store, built as a worker builds it.
+    #[test]
+    fn the_sources_of_the_documentation_are_sources() {
+        let page = include_str!("../../../../docs/sources.md");
+        let mut blocks = page.split("```toml\n").skip(1);
+        let (toml, _) = blocks
+            .next()
+            .and_then(|block| block.split_once("```"))
+            .expect("a block");
+        assert!(blocks.next().is_none(), "each block has to be tried");
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let store = "[stores.default]\nkind = 'sqlite'\npath = 'notes.db'\n";
+        std::fs::write(file.path(), format!("{store}{toml}")).expect("write the file");
+        let file = File::read(Some(file.path())).expect("a usable file");
+        let config = file.sources(&DatabaseArgs::default(), &ModelArgs::default());
+        let config = config.expect("usable settings");
+        let parts = PartsOfSources {
+            stores: &Stores::new([]),
+            configs: &config.stores,
+            embedders: &config.embedders,
+            models: open_models(&config.models).expect("models"),
+            tools: SearchTools::with_environment(environment),
+        };
+        let sources = open_sources(&config.sources, parts).expect("sources");
+        let told: Vec<_> = sources
+            .all()
+            .map(|(name, source)| (name, source.accepts_writes()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("guarded", true),
+                ("handbook", true),
+                ("hybrid", false),
+                ("kb", true),
+                ("registry", true),
+                ("search", false),
+                ("tickets", false),
+                ("tiers", true),
+            ]
+        );
+    }
+}
