@@ -221,7 +221,8 @@ impl NotebookActivities {
         context: ActivityContext,
         input: Argument<QuerySourceInput>,
     ) -> Result<QuerySourceOutput, ActivityError> {
-        let run = async { self.notebook.query_source(input.decoded()?).await };
+        // A condition under a misspelt name would be none.
+        let run = async { self.notebook.query_source(input.decoded_whole()?).await };
         let result = alive(&context, run).await?;
         finish(&context, result)
     }

@@ -179,6 +179,7 @@ fn checked(source: &str, given: &[WrittenItem]) -> Result<Vec<Item>, Failure> {
 /// What is wrong with an item.
 enum Wrong {
     Id,
+    TwoIds,
     Item(InvalidItem),
 }
 
@@ -188,11 +189,15 @@ impl Wrong {
             Self::Item(InvalidItem::TooLong { .. } | InvalidItem::MetadataTooLarge { .. }) => {
                 FailureType::TooLarge
             }
-            Self::Id | Self::Item(_) => FailureType::InvalidArgument,
+            Self::Id | Self::TwoIds | Self::Item(_) => FailureType::InvalidArgument,
         };
         let said = match self {
             Self::Id => "has an `id` in its metadata that is no text; give a text, or leave it out"
                 .to_owned(),
+            Self::TwoIds => {
+                "has one `id` in its metadata and another beside it; leave one of them out"
+                    .to_owned()
+            }
             Self::Item(error) => error.to_string(),
         };
         Failure::new(kind, format!("`items[{index}]` {said}"))
@@ -203,7 +208,16 @@ fn checked_item(source: &str, given: &WrittenItem) -> Result<Item, Wrong> {
     if given.metadata.get("id").is_some_and(|id| !id.is_string()) {
         return Err(Wrong::Id);
     }
-    let metadata = ItemMetadata::new(given.metadata.clone());
+    let mut metadata = given.metadata.clone();
+    // An empty id is none, wherever it stands.
+    if let Some(id) = given.id.as_deref().filter(|id| !id.is_empty()) {
+        let other = metadata.insert("id".to_owned(), Value::from(id));
+        let other = other.as_ref().and_then(Value::as_str).unwrap_or_default();
+        if !other.is_empty() && other != id {
+            return Err(Wrong::TwoIds);
+        }
+    }
+    let metadata = ItemMetadata::new(metadata);
     let item = taken_id(Item::new(given.content.clone(), source).with_metadata(metadata));
     item.check().map_err(Wrong::Item)?;
     Ok(item)

@@ -50,6 +50,17 @@ impl<T> Argument<T> {
         self.decoded.as_ref()
     }
 
+    /// As [`Argument::decoded`], for types in which no key may be passed over.
+    ///
+    /// # Errors
+    ///
+    /// As [`Argument::decoded`] and [`Argument::check_keys`].
+    pub fn decoded_whole(self) -> Result<T, BadArgument> {
+        let keys = self.check_keys();
+        let value = self.decoded?;
+        keys.map(|()| value)
+    }
+
     fn unreadable(error: BadArgument) -> Self {
         Self {
             decoded: Err(error),

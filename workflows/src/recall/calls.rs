@@ -64,6 +64,7 @@ impl Recall {
             k,
             condition: conditions(condition),
             scratchpad: self.scratchpad().into_iter().collect(),
+            chars_max: None,
         };
         let scheduled = call(ctx, QuerySource, input, options);
         async move { scheduled.await.map(Found::from) }
@@ -129,6 +130,7 @@ fn written(item: Item) -> WrittenItem {
     WrittenItem {
         content: item.content,
         metadata: metadata.to_object(),
+        ..WrittenItem::default()
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 use async_trait::async_trait;
 use notekeeper_activities::{Notebook, Sources, Stores};
 use notekeeper_contract::{
-    Argument, FailureType, QuerySourceInput, RESULT_BYTES_MAX, WriteSourceInput, WriteSourceOutput,
+    FailureType, QuerySourceInput, RESULT_BYTES_MAX, WriteSourceInput, WriteSourceOutput,
 };
 use notekeeper_domain::{ITEM_CHARS_MAX, ITEM_METADATA_BYTES_MAX, Item, ItemMetadata};
 use notekeeper_models::{HashingEmbedder, ModelError};
@@ -195,7 +195,8 @@ async fn of_a_source_that_answers_more_than_it_was_asked_for_the_first_items_sta
 #[tokio::test]
 async fn what_a_result_cannot_carry_is_left_out_and_counted() {
     let (notebook, source) = scripted();
-    source.answer(|| Ok(Answer::of(vec![Item::new("x".repeat(400_000), "leaf"); 5])));
+    let long = "\u{1}".repeat(2 * ITEM_CHARS_MAX);
+    source.answer(|| Ok(Answer::of(vec![Item::new(long, "leaf"); 5])));
     let output = notebook.query_source(query(json!({}))).await.unwrap();
     assert_eq!(
         (output.items.len(), output.truncated, output.omitted),
@@ -215,6 +216,7 @@ async fn a_query_that_makes_no_sense_is_told_what_to_change_and_no_source_is_ask
         json!({"source": "SECRET"}),
         json!({"k": 0}),
         json!({"k": 101}),
+        json!({"chars_max": 0}),
         json!({"query": "a\0"}),
         json!({"where": {"t": "\0"}}),
         json!({"where": {"t": [{"u": "\0"}]}}),
@@ -243,6 +245,8 @@ async fn a_write_that_makes_no_sense_is_told_which_item_to_change_and_nothing_is
         json!([fine, fine, {"content": "x".repeat(ITEM_CHARS_MAX + 1)}]),
         json!([{"content": "a", "metadata": {"id": 7}}]),
         json!([{"content": "a", "metadata": {"id": "a\n"}}]),
+        json!([{"content": "a", "id": "a\n"}]),
+        json!([{"content": "a", "id": "a", "metadata": {"id": "b"}}]),
         json!([{"content": "a", "metadata": {"t": "\0"}}]),
         json!([{"content": "a", "metadata": {"t": "x".repeat(ITEM_METADATA_BYTES_MAX)}}]),
         Value::Array(vec![fine.clone(); 101]),
@@ -295,6 +299,10 @@ async fn ids_leave_metadata_and_stamps_of_queries_are_dropped() {
     let items = json!([
         {"content": "tea", "metadata": {"id": "7", "tier": "public", "dedupe_count": 2}},
         {"content": "coffee", "metadata": {"id": ""}},
+        {"content": "milk", "id": "8", "metadata": {"id": "", "tier": "public"}},
+        {"content": "water", "id": "9", "metadata": {"id": "9"}},
+        {"content": "wine", "id": "", "metadata": {"id": "10"}},
+        {"content": "beer", "id": ""},
     ]);
     let output = written(&notebook, json!({"items": items, "operation": {"id": "a"}})).await;
     assert_eq!(output.accepted, ["scripted"]);
@@ -307,6 +315,9 @@ async fn ids_leave_metadata_and_stamps_of_queries_are_dropped() {
         (items[1].id.as_deref(), items[1].metadata.is_empty()),
         (None, true)
     );
+    assert_eq!(items[2].metadata, metadata);
+    let ids: Vec<_> = items[2..].iter().map(|item| item.id.as_deref()).collect();
+    assert_eq!(ids, [Some("8"), Some("9"), Some("10"), None]);
 }
 
 #[tokio::test]
@@ -606,16 +617,6 @@ async fn sources_open_the_stores_of_the_worker_by_name() {
         "`store` names no configured store; configured: `default`, `other`"
     );
     assert!(matches!(error, SourceError::Invalid(_)));
-}
-
-#[test]
-fn an_argument_that_is_no_input_is_told_by_place() {
-    let decoded: Result<QuerySourceInput, _> = serde_json::from_value(json!({
-        "source": "s", "scope": {"namespace": "a", "tenant": "b"},
-    }));
-    assert!(decoded.is_err());
-    let argument = Argument::from(query(json!({})));
-    assert_eq!(argument.decoded().unwrap().k, 5);
 }
 
 /// One source of each kind over the bench's store, and compositions and decorators over them.

@@ -43,6 +43,11 @@ pub struct QuerySourceInput {
     /// What the caller's scratchpad holds, for a source that looks there: JSON values by key.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub scratchpad: Map<String, Value>,
+    /// Most characters of all contents together, at least 1: the item that would exceed them is cut, and
+    /// those behind it are left out. As many as a result carries where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(any(test, feature = "schemars"), schemars(range(min = 1)))]
+    pub chars_max: Option<usize>,
 }
 
 /// Output of `query_source`.
@@ -52,10 +57,10 @@ pub struct QuerySourceOutput {
     /// What was found, best first.
     #[serde(default)]
     pub items: Vec<FoundItem>,
-    /// Whether items are left out, from the end, because one result can't carry them.
+    /// Whether something is left out: the end of a content, or whole items.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
-    /// How many are left out.
+    /// How many items are left out: those that one result can't carry, and those behind `chars_max`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub omitted: usize,
     /// Sources of a composition that weren't ready in time.
@@ -70,7 +75,7 @@ pub struct QuerySourceOutput {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "schemars"), derive(schemars::JsonSchema))]
 pub struct FoundItem {
-    /// The text.
+    /// The text. Of a longer one its first 65,536 characters.
     pub content: String,
     /// Name of the source that found it.
     pub source: String,

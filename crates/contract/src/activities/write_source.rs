@@ -44,9 +44,12 @@ pub struct WriteSourceInput {
 pub struct WrittenItem {
     /// The text: 1 to 65,536 characters, not blank.
     pub content: String,
-    /// What else is to be known of it: at most 16 KiB as JSON. `id` in it is taken out: it is the item's
-    /// id in its source, where one from before is replaced. Where it is missing one follows from the
-    /// operation and the item's place.
+    /// Its id in its source, where an item of that id from before is replaced: 1 to 400 bytes. Where it is
+    /// missing here and in `metadata` one follows from the operation and the item's place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// What else is to be known of it: at most 16 KiB as JSON. `id` in it is taken out, and means the same
+    /// as the one beside it; where both are there they must be equal.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
 }

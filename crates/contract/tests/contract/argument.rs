@@ -7,8 +7,8 @@ use std::{
 };
 
 use notekeeper_contract::{
-    AddMessagesInput, Argument, BadArgument, CallModelInput, LoadSnapshotInput, ToolInput,
-    WriteMemoryInput,
+    AddMessagesInput, Argument, BadArgument, CallModelInput, LoadSnapshotInput, QuerySourceInput,
+    ToolInput, WriteMemoryInput,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -322,6 +322,41 @@ fn unknown_keys_are_passed_over_unless_one_asks_and_told_only_where_they_look_li
         odd,
         Err("a key is no known field; correct or remove it".to_owned())
     );
+}
+
+#[test]
+fn where_no_key_may_be_passed_over_the_value_is_looked_at_first() {
+    let asked = |json: Value| {
+        let payload = plain(&json.to_string());
+        let argument: Argument<QuerySourceInput> =
+            with_context(|converter, context| converter.from_payload(context, payload))
+                .expect("an argument accepts any payload");
+        let read = argument.decoded_whole();
+        read.map(|input| input.k).map_err(|error| error.to_string())
+    };
+    let scope = json!({"namespace": "acme"});
+    let fine =
+        json!({"source": "s", "scope": scope, "where": {"wehre": 1}, "scratchpad": {"x": 1}});
+    assert_eq!(asked(fine), Ok(5));
+    for (more, said) in [
+        (
+            json!({"wehre": {"tier": SECRET}}),
+            "`wehre` is no known field; did you mean `where`?",
+        ),
+        (
+            json!({"scope": {"namespace": SECRET, "xyz": SECRET}, "wehre": {}}),
+            "at `scope`: expected `namespace` or `agent_name`",
+        ),
+        (
+            json!({"scope": {}, "wehre": {}}),
+            "at `scope`: names nothing; give `namespace`, or `agent_name` for notes without a namespace",
+        ),
+    ] {
+        let mut input = json!({"source": "s", "scope": scope});
+        let fields = input.as_object_mut().unwrap();
+        fields.extend(more.as_object().unwrap().clone());
+        assert_eq!(asked(input), Err(said.to_owned()));
+    }
 }
 
 #[test]

@@ -729,6 +729,7 @@ fn query_source() {
         k: 3,
         condition: object(json!({"tier": "public", "tags": ["billing"]})),
         scratchpad: object(json!({"plan": {"step": 2}})),
+        chars_max: Some(4_000),
     };
     golden("query_source_input", &input);
     let output = QuerySourceOutput {
@@ -769,6 +770,12 @@ fn write_source() {
             WrittenItem {
                 content: "Refunds take 5 business days.".to_owned(),
                 metadata: object(json!({"id": "refunds-1", "tier": "public"})),
+                ..WrittenItem::default()
+            },
+            WrittenItem {
+                content: "Gift cards aren't refunded.".to_owned(),
+                id: Some("refunds-2".to_owned()),
+                ..WrittenItem::default()
             },
             WrittenItem {
                 content: "Store credit never expires.".to_owned(),

@@ -134,6 +134,7 @@ async fn row(notebook: &Notebook, leg: &Leg, scope: &ScopeRef, workspace: Option
         k: 1,
         condition: Map::new(),
         scratchpad: Map::new(),
+        chars_max: None,
     };
     let begun = Instant::now();
     let asked = notebook.query_source(input);

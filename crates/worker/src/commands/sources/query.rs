@@ -63,6 +63,7 @@ pub(super) async fn run(config: Option<&Path>, args: QueryArgs) -> anyhow::Resul
         k: args.k,
         condition: object("--where", args.condition.as_deref())?,
         scratchpad: object("--scratchpad", args.scratchpad.as_deref())?,
+        chars_max: None,
     };
     let way = at.open(config, &args.source, false).await?;
     let answer = match &way {

@@ -79,6 +79,7 @@ pub(super) async fn run(config: Option<&Path>, args: WriteArgs) -> anyhow::Resul
         Some(content) => vec![WrittenItem {
             content,
             metadata: object("--metadata", metadata.as_deref())?,
+            ..WrittenItem::default()
         }],
         None => from_standard_input()?,
     };
