@@ -9,12 +9,18 @@ use crate::{ReceiptStatus, StoreError};
 #[async_trait]
 pub trait JournalStore: Send + Sync {
     /// The newest `limit` operations that changed notes of the scope, the newest first. What had no
-    /// operation isn't there, nor is what was pruned.
-    async fn newest_changes(
-        &self,
-        scope: &Scope,
-        limit: usize,
-    ) -> Result<Vec<JournalEntry>, StoreError>;
+    /// operation isn't there, nor is what was pruned. Entries that a person made with a console and that
+    /// say nothing are passed over: so there may be fewer although there are more after them.
+    async fn newest_changes(&self, scope: &Scope, limit: usize) -> Result<Changes, StoreError>;
+}
+
+/// Changes of a scope's notes: the newest of all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// The newest first.
+    pub changes: Vec<JournalEntry>,
+    /// Whether there are older ones.
+    pub more: bool,
 }
 
 /// A change of a note.

@@ -73,7 +73,7 @@ pub use error::{Denial, MutationError, OddNote, OddScope, StoreError};
 pub use facts::{FactForgotten, FactKept, FactStore, Facts, ListedFact};
 pub use file::{FileOptions, FileStore};
 pub use in_memory::InMemoryStore;
-pub use journal::{JournalEntry, JournalStore};
+pub use journal::{Changes, JournalEntry, JournalStore};
 pub use notes::{NoteStore, TailRead};
 pub use postgres::{MigrationReport, PostgresOptions, PostgresStore};
 pub use receipt::{Receipt, ReceiptStatus};

@@ -53,6 +53,15 @@ pub trait VectorStore: Send + Sync {
         operation: Option<&Operation>,
     ) -> Result<ChunksKept, MutationError>;
 
+    /// The receipt of an operation that kept chunks, marked as replayed; `None` where it has none: so that
+    /// nobody makes embeddings for chunks that were kept already. With another fingerprint, or where it is
+    /// another kind's, it is an [`OperationConflict`](MutationError::OperationConflict).
+    async fn chunks_receipt(
+        &self,
+        scope: &Scope,
+        operation: &Operation,
+    ) -> Result<Option<ChunksKept>, MutationError>;
+
     /// The chunks of the scope and collection that match and are nearest by cosine similarity: at most
     /// `limit`, the nearest first, ascending by id where they are as near. It looks at every chunk of the
     /// scope and collection and at no other, so the answer is exact, and there are fewer than `limit` only

@@ -123,6 +123,10 @@ impl VectorIndex for EmbeddedVectors {
     ) -> Result<(), SourceError> {
         let store = self.stores.open(&self.store, call).await?;
         let kept = vectors(&*store)?;
+        // A repetition needs no model, which may be down by now or answer otherwise.
+        if kept.chunks_receipt(call.scope, operation).await?.is_some() {
+            return Ok(());
+        }
         let texts: Vec<String> = chunks.iter().map(|chunk| chunk.content.clone()).collect();
         let embeddings = self.embeddings(&texts).await?;
         let chunks = chunks.into_iter().zip(embeddings);

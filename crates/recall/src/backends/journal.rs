@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use notekeeper_domain::{Item, Version};
+use notekeeper_domain::{Item, RecordIds, Version};
 use notekeeper_store::{JournalEntry, ReceiptStatus};
 use serde_json::json;
 
@@ -18,13 +18,14 @@ const CHANGES_EXAMINED_MAX: usize = 16_384;
 /// A source that tells which operations changed notes: the newest first, whatever the query says, and
 /// none ranked. A journal is never rewritten, so nothing can be written here.
 ///
-/// Items have the operation's id, and `operation`, `note`, `kind`, `status`, `version` and `at` as
+/// Items have `operation:STORE/ID` as id, and `operation`, `note`, `kind`, `status`, `version` and `at` as
 /// metadata; `version` is missing of a deletion.
 #[derive(Debug)]
 pub struct JournalSource {
     name: String,
     stores: Arc<dyn OpenStores>,
     store: String,
+    ids: RecordIds,
 }
 
 impl JournalSource {
@@ -34,10 +35,12 @@ impl JournalSource {
         stores: Arc<dyn OpenStores>,
         store: impl Into<String>,
     ) -> Self {
+        let store = store.into();
         Self {
             name: name.into(),
             stores,
-            store: store.into(),
+            ids: RecordIds::of_operations(&store),
+            store,
         }
     }
 
@@ -53,7 +56,7 @@ impl JournalSource {
             known = known.with("version", json!(version.as_str()));
         }
         Item::new(told(entry), &*self.name)
-            .with_id(entry.operation_id.as_str())
+            .with_id(self.ids.id(&entry.operation_id))
             .with_metadata(known)
     }
 }
@@ -96,9 +99,9 @@ impl Source for JournalSource {
         })?;
         let mut asked = query.limit;
         loop {
-            let entries = journal.newest_changes(call.scope, asked).await?;
-            let all = entries.len() < asked || asked >= CHANGES_EXAMINED_MAX;
-            let items = entries.iter().map(|entry| self.item(entry));
+            let newest = journal.newest_changes(call.scope, asked).await?;
+            let all = !newest.more || asked >= CHANGES_EXAMINED_MAX;
+            let items = newest.changes.iter().map(|entry| self.item(entry));
             let matching = items.filter(|item| query.condition.matches(&item.metadata));
             let items: Vec<Item> = matching.take(query.limit).collect();
             if all || items.len() == query.limit {

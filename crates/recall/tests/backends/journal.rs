@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::{
     fixture::{Tenant, item, opening},
+    odd_store::OddStore,
     stores::{Kept, on_each_store},
 };
 
@@ -66,7 +67,9 @@ async fn delete(kept: &Kept, tenant: &Tenant, note: &str, id: &str) {
 }
 
 fn ids(items: &[Item]) -> Vec<&str> {
-    items.iter().filter_map(|item| item.id.as_deref()).collect()
+    let ids = items.iter().filter_map(|item| item.id.as_deref());
+    ids.map(|id| id.strip_prefix("operation:default/").expect("its store"))
+        .collect()
 }
 
 async fn changes_come_newest_first_and_unranked_whatever_the_query_says(kept: Kept) {
@@ -163,6 +166,27 @@ async fn conditions_reach_behind_what_fills_the_limit(kept: Kept) {
     ] {
         assert_eq!(tenant.found_where(&source, "", 2, conditions).await, []);
     }
+}
+
+#[tokio::test]
+async fn entries_that_a_store_passes_over_hide_nothing_older() {
+    let store: Arc<dyn Store> = Arc::new(OddStore::failing_after(usize::MAX));
+    let tenant = Tenant::of("acme");
+    for number in 0..30 {
+        let request = WriteRequest::new("x", &Expected::Any);
+        let (name, operation) = (
+            name(&format!("{}.md", number / 10)),
+            operation(&format!("op-{number}")),
+        );
+        let written = store.write(&tenant.scope, &name, &request, Some(&operation));
+        written.await.expect("write");
+    }
+    let source = JournalSource::new("journal", opening(&store), "default");
+    // Of the newest first ones half are passed over, so there are fewer than were asked for.
+    let found = tenant
+        .found_where(&source, "", 2, json!({"note": "0.md"}))
+        .await;
+    assert_eq!(ids(&found), ["op-9", "op-7"]);
 }
 
 #[tokio::test]

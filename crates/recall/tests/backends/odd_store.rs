@@ -7,9 +7,9 @@ use notekeeper_domain::{
     Fact, FactKey, ItemMetadata, NoteName, Operation, RecallQuery, RecalledFact, Scope, Where,
 };
 use notekeeper_store::{
-    Chunk, ChunkMark, ChunksKept, Expected, FactForgotten, FactKept, FactStore, Facts, FoundChunk,
-    InMemoryStore, ListedFact, MutationError, Names, NotePart, NoteStore, Receipt, Store,
-    StoreError, VectorCollection, VectorStore, WriteRequest,
+    Changes, Chunk, ChunkMark, ChunksKept, Expected, FactForgotten, FactKept, FactStore, Facts,
+    FoundChunk, InMemoryStore, JournalStore, ListedFact, MutationError, Names, NotePart, NoteStore,
+    Receipt, Store, StoreError, VectorCollection, VectorStore, WriteRequest,
 };
 
 /// Keeps notes and facts in memory, and finds vectors of another tenant whoever asks.
@@ -156,6 +156,14 @@ impl VectorStore for OddStore {
         Ok(ChunksKept { replayed: false })
     }
 
+    async fn chunks_receipt(
+        &self,
+        _scope: &Scope,
+        _operation: &Operation,
+    ) -> Result<Option<ChunksKept>, MutationError> {
+        Ok(None)
+    }
+
     /// One of the caller's own, and one of somebody else's after it.
     async fn nearest_chunks(
         &self,
@@ -196,12 +204,26 @@ impl VectorStore for OddStore {
     }
 }
 
+#[async_trait]
+impl JournalStore for OddStore {
+    /// Passes over every other entry, as if somebody had made it with a console.
+    async fn newest_changes(&self, scope: &Scope, limit: usize) -> Result<Changes, StoreError> {
+        let newest = self.inner.newest_changes(scope, limit).await?;
+        let changes = newest.changes.into_iter().step_by(2).collect();
+        Ok(Changes { changes, ..newest })
+    }
+}
+
 impl Store for OddStore {
     fn facts(&self) -> Option<&dyn FactStore> {
         Some(self)
     }
 
     fn vectors(&self) -> Option<&dyn VectorStore> {
+        Some(self)
+    }
+
+    fn journal(&self) -> Option<&dyn JournalStore> {
         Some(self)
     }
 }

@@ -26,7 +26,7 @@ async fn newest<S>(
     limit: usize,
 ) -> Vec<JournalEntry> {
     let newest = journal.newest_changes(&notebook.scope, limit).await;
-    newest.expect("newest changes are told")
+    newest.expect("newest changes are told").changes
 }
 
 /// What an entry says, without its version and time.
@@ -71,6 +71,11 @@ async fn changes_are_told_newest_first<S: Store>(
     }
     for limit in [0, 1, 5] {
         assert_eq!(newest(journal, notebook, limit).await, found[..limit]);
+    }
+    for (limit, more) in [(0, true), (found.len() - 1, true), (found.len(), false)] {
+        let newest = journal.newest_changes(&notebook.scope, limit).await;
+        let newest = newest.expect("newest changes are told");
+        assert_eq!(newest.more, more, "it says whether there are older changes");
     }
     // A repetition is no news.
     let again = operation("edit 0", "f");

@@ -85,6 +85,17 @@ impl VectorStore for InMemoryStore {
         Ok(kept)
     }
 
+    async fn chunks_receipt(
+        &self,
+        scope: &Scope,
+        operation: &Operation,
+    ) -> Result<Option<ChunksKept>, MutationError> {
+        check_operation(operation)?;
+        self.lock().scopes.get(scope).map_or(Ok(None), |in_scope| {
+            in_scope.receipts.answer(Some(operation))
+        })
+    }
+
     async fn nearest_chunks(
         &self,
         scope: &Scope,

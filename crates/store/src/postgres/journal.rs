@@ -9,17 +9,13 @@ use super::{
     fault::Fault,
     store::PostgresStore,
 };
-use crate::{JournalEntry, JournalStore, StoreError, counts, kept_journal::entries_of};
+use crate::{Changes, JournalStore, StoreError, counts, kept_journal::changes_of};
 
 const NEWEST_CHANGES: &str = include_str!("sql/newest_changes.sql");
 
 #[async_trait]
 impl JournalStore for PostgresStore {
-    async fn newest_changes(
-        &self,
-        scope: &Scope,
-        limit: usize,
-    ) -> Result<Vec<JournalEntry>, StoreError> {
+    async fn newest_changes(&self, scope: &Scope, limit: usize) -> Result<Changes, StoreError> {
         attempted!(self, Repeatable::Always, |connection| newest_changes(
             connection, scope, limit
         ))
@@ -30,11 +26,11 @@ async fn newest_changes(
     connection: &mut PgConnection,
     scope: &Scope,
     limit: usize,
-) -> Result<Vec<JournalEntry>, Fault> {
+) -> Result<Changes, Fault> {
     let rows = sqlx::query_as(NEWEST_CHANGES)
         .bind(scope.as_str())
-        .bind(counts::limit(limit))
+        .bind(counts::limit(limit.saturating_add(1)))
         .fetch_all(connection)
         .await?;
-    Ok(entries_of(rows))
+    Ok(changes_of(rows, limit))
 }

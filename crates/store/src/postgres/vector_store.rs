@@ -6,7 +6,7 @@ use notekeeper_domain::{Operation, Scope, Where};
 use super::{
     attempts::{Repeatable, attempted},
     chunks::{Asked, Keeping, chunk_marks, remove_chunks},
-    receipt::repeatable,
+    receipt::{find_receipt, repeatable},
     store::PostgresStore,
 };
 use crate::{
@@ -51,6 +51,20 @@ impl VectorStore for PostgresStore {
         };
         attempted!(self, repeatable(operation), |connection| keeping
             .run(connection))?
+    }
+
+    async fn chunks_receipt(
+        &self,
+        scope: &Scope,
+        operation: &Operation,
+    ) -> Result<Option<ChunksKept>, MutationError> {
+        check_operation(operation)?;
+        let found = attempted!(self, Repeatable::Always, |connection| find_receipt(
+            connection,
+            scope,
+            Some(operation)
+        ))?;
+        found.transpose()
     }
 
     async fn nearest_chunks(

@@ -6,12 +6,15 @@ use notekeeper_domain::{Operation, Scope, Where};
 use super::{
     attempts::attempted,
     chunks::{Asked, Keep, Remove, chunk_marks},
+    fault::Fault,
+    receipt::find_receipt,
     store::SqliteStore,
 };
 use crate::{
     Chunk, ChunkMark, ChunksKept, FoundChunk, MutationError, StoreError, VectorCollection,
     VectorStore,
     kept_chunks::{Batch, possible_ids},
+    kept_receipt::Outcome,
     values::{check_chunks, check_collection, check_embedding, check_operation},
 };
 
@@ -34,6 +37,16 @@ impl VectorStore for SqliteStore {
         check_chunks(chunks)?;
         let keep = Keep::new(scope, collection, &Batch::new(chunks), operation).await;
         self.mutate(&keep).await?
+    }
+
+    async fn chunks_receipt(
+        &self,
+        scope: &Scope,
+        operation: &Operation,
+    ) -> Result<Option<ChunksKept>, MutationError> {
+        check_operation(operation)?;
+        let found = attempted(self, |_| chunks_receipt(self, scope, operation)).await?;
+        found.transpose()
     }
 
     async fn nearest_chunks(
@@ -79,4 +92,13 @@ impl VectorStore for SqliteStore {
         };
         self.mutate(&remove).await?.map_err(|never| match never {})
     }
+}
+
+async fn chunks_receipt(
+    store: &SqliteStore,
+    scope: &Scope,
+    operation: &Operation,
+) -> Result<Option<Outcome<ChunksKept>>, Fault> {
+    let mut connection = store.reader().await?;
+    find_receipt(&mut connection, scope, Some(operation)).await
 }

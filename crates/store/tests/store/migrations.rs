@@ -306,6 +306,7 @@ async fn assert_tells_and_finds(store: &impl Store) {
     assert!(again.expect("replay").replayed);
     let journal = store.journal().expect("it has one");
     let told = journal.newest_changes(&scope, 10).await.expect("told");
+    let told = told.changes;
     let ids: Vec<&str> = told.iter().map(|entry| &*entry.operation_id).collect();
     assert_eq!(ids, ["today", "newer", "older", "written", "deleted"]);
     let newer = &told[1];
@@ -350,7 +351,7 @@ async fn a_database_without_vectors_keeps_what_it_has() {
         .newest_changes(&scope("t/main"), 1)
         .await
         .expect("told");
-    assert_eq!(told[0].operation_id, "by old");
+    assert_eq!(told.changes[0].operation_id, "by old");
 }
 
 #[tokio::test]

@@ -725,7 +725,7 @@ async fn the_journal_and_texts_take_one_round_trip() {
     }
     let journal = async |_| {
         let newest = store.newest_changes(&scope, 10).await;
-        newest.expect("told").len()
+        newest.expect("told").changes.len()
     };
     assert_eq!(counted.count(journal).await, (10, 1));
     let bounds = TextBounds {

@@ -59,8 +59,9 @@ pub(crate) async fn outcome(store: &dyn Store, scope: &Scope, step: &Step) -> St
         Step::Changes(limit) => {
             let journal = store.journal().expect("it has one");
             let told = journal.newest_changes(scope, *limit).await.expect("told");
-            let told = told.iter().map(|entry| (&entry.operation_id, &entry.kind));
-            format!("{:?}", told.collect::<Vec<_>>())
+            let changes = told.changes.iter();
+            let changes = changes.map(|entry| (&entry.operation_id, &entry.kind));
+            format!("{:?} {}", changes.collect::<Vec<_>>(), told.more)
         }
         step => {
             if let Some(outcome) = of_transcript(store, scope, step).await {

@@ -55,6 +55,13 @@ impl<'s> Collection<'s> {
             .await
     }
 
+    pub(super) async fn receipt(
+        &self,
+        operation: &Operation,
+    ) -> Result<Option<ChunksKept>, MutationError> {
+        self.store.chunks_receipt(&self.scope, operation).await
+    }
+
     pub(super) async fn ask(
         &self,
         embedding: &[f32],

@@ -15,6 +15,7 @@ pub(super) async fn exercise(store: &dyn VectorStore) {
     other_arguments_are_a_conflict(&Collection::new(store, "o/other")).await;
     a_failed_call_leaves_no_receipt(&Collection::new(store, "o/failed")).await;
     an_operation_without_chunks_has_its_receipt(&Collection::new(store, "o/none")).await;
+    a_receipt_is_told_without_chunks(&Collection::new(store, "o/told")).await;
     ids_are_of_a_scope(store).await;
 }
 
@@ -101,6 +102,19 @@ async fn an_operation_without_chunks_has_its_receipt(collection: &Collection<'_>
     let again = collection.keep(&[chunk("a", &[1.0])], Some(&own)).await;
     assert_eq!(again.expect("replay"), REPLAYED);
     assert_eq!(collection.all().await, [""; 0]);
+}
+
+async fn a_receipt_is_told_without_chunks(collection: &Collection<'_>) {
+    let (own, other) = (operation("id", "f"), operation("id", "other"));
+    for _ in 0..2 {
+        let none = collection.receipt(&own).await.expect("look");
+        assert_eq!(none, None, "looking for a receipt makes none");
+    }
+    let kept = collection.keep(&[chunk("a", &[1.0])], Some(&own)).await;
+    assert_eq!(kept.expect("keep"), NEW);
+    let told = collection.receipt(&own).await.expect("look");
+    assert_eq!(told, Some(REPLAYED), "the receipt of chunks is told");
+    assert_operation_conflict(collection.receipt(&other).await);
 }
 
 async fn ids_are_of_a_scope(store: &dyn VectorStore) {

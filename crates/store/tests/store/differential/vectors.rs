@@ -221,8 +221,10 @@ impl Comparison {
         for subject in &mut self.subjects {
             let journal = subject.store.journal().expect("it has one");
             let found = journal.newest_changes(&scope, limit).await.expect("told");
-            assert_eq!(found.len(), right.len(), "{}", subject.store.kind());
-            for (found, right) in found.into_iter().zip(&right) {
+            let kind = subject.store.kind();
+            assert_eq!(found.changes.len(), right.changes.len(), "{kind}");
+            assert_eq!(found.more, right.more, "{kind}");
+            for (found, right) in found.changes.into_iter().zip(&right.changes) {
                 if let (Some(found), Some(right)) = (&found.version, &right.version) {
                     subject.assert_same_version(found, right);
                 }
@@ -236,7 +238,7 @@ impl Comparison {
                 assert_eq!(same, *right, "{} on the left", subject.store.kind());
             }
         }
-        self.saw("changes", right.len());
+        self.saw("changes", right.changes.len());
     }
 
     async fn texts(&mut self) {

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use notekeeper_domain::{NoteName, Operation, Scope};
 use notekeeper_store::{
-    EditRequest, Expected, InMemoryStore, JournalEntry, JournalStore, MutationError, Names,
-    NotePart, NoteStore, NoteTexts, Receipt, Store, StoreError, TextBounds, WriteRequest,
-    conformance,
+    Changes, EditRequest, Expected, InMemoryStore, JournalStore, MutationError, Names, NotePart,
+    NoteStore, NoteTexts, Receipt, Store, StoreError, TextBounds, WriteRequest, conformance,
 };
 
 use super::store::assert_found;
@@ -28,6 +27,8 @@ enum Fault {
     LocalTimes,
     /// Each change is told twice.
     Twice,
+    /// It never says that there are older changes.
+    SaysNoMore,
     /// A part begins with the note that it should come after.
     AfterIsFirst,
     /// A part of nothing but a large note is empty.
@@ -45,7 +46,7 @@ enum Fault {
 }
 
 /// What each fault is found by.
-const FAULTS: [(Fault, &str); 14] = [
+const FAULTS: [(Fault, &str); 15] = [
     (Fault::OldestFirst, "the newest change is told first"),
     (Fault::ByName, "the newest change is told first"),
     (
@@ -55,6 +56,7 @@ const FAULTS: [(Fault, &str); 14] = [
     (Fault::ScopePattern, "alone"),
     (Fault::Few, "the newest are told"),
     (Fault::LocalTimes, "a time in UTC"),
+    (Fault::SaysNoMore, "it says whether there are older changes"),
     (
         Fault::Twice,
         "each operation that changed a note is told once",
@@ -97,19 +99,15 @@ impl Store for Faulty {
 
 #[async_trait]
 impl JournalStore for Faulty {
-    async fn newest_changes(
-        &self,
-        scope: &Scope,
-        limit: usize,
-    ) -> Result<Vec<JournalEntry>, StoreError> {
-        let mut all = self.inner.newest_changes(scope, usize::MAX).await?;
+    async fn newest_changes(&self, scope: &Scope, limit: usize) -> Result<Changes, StoreError> {
+        let mut all = self.inner.newest_changes(scope, usize::MAX).await?.changes;
         match self.fault {
             Fault::OldestFirst => all.reverse(),
             Fault::ByName => all.sort_by(|one, other| one.note.cmp(&other.note)),
             Fault::NoDeletions => all.retain(|entry| entry.kind != "delete"),
             Fault::ScopePattern if scope.as_str() == "john_doe/main" => {
                 let other = Scope::parse("john-doe/main").expect("valid");
-                all.extend(self.inner.newest_changes(&other, limit).await?);
+                all.extend(self.inner.newest_changes(&other, limit).await?.changes);
             }
             Fault::Few => all.truncate(500),
             Fault::LocalTimes => {
@@ -125,8 +123,9 @@ impl JournalStore for Faulty {
             }
             _ => {}
         }
+        let more = all.len() > limit && self.fault != Fault::SaysNoMore;
         all.truncate(limit);
-        Ok(all)
+        Ok(Changes { changes: all, more })
     }
 }
 

@@ -20,6 +20,8 @@ enum Fault {
     ForgetsOperations,
     /// A repeated keeping brings its chunks back.
     BringsBack,
+    /// Receipts aren't told.
+    TellsNoReceipts,
     /// Other arguments under an id are taken for the same.
     IgnoresFingerprints,
     /// Ids of operations are its own, apart from those of notes.
@@ -77,7 +79,7 @@ enum Fault {
 }
 
 /// What each fault is found by.
-const FAULTS: [(Fault, &str); 29] = [
+const FAULTS: [(Fault, &str); 30] = [
     (Fault::ForgetsOperations, "replayed: false"),
     (Fault::BringsBack, "keeping again doesn't bring"),
     (Fault::IgnoresFingerprints, "other arguments under an id"),
@@ -97,6 +99,7 @@ const FAULTS: [(Fault, &str); 29] = [
     ),
     (Fault::FoldsCase, "each is its own"),
     (Fault::RemovesByPattern, "and nothing else"),
+    (Fault::TellsNoReceipts, "the receipt of chunks is told"),
     (Fault::TrimsContents, "contents come back as they are"),
     (Fault::WholeNumbers, "to the last digit"),
     (Fault::LosesMarks, "marks come back as they are"),
@@ -248,6 +251,18 @@ impl VectorStore for FaultyVectors {
             again.await?;
         }
         Ok(kept)
+    }
+
+    async fn chunks_receipt(
+        &self,
+        scope: &Scope,
+        operation: &Operation,
+    ) -> Result<Option<ChunksKept>, MutationError> {
+        let (scope, operation) = (&self.scope(scope), self.operation(Some(operation)));
+        match operation.filter(|_| self.fault != Fault::TellsNoReceipts) {
+            Some(operation) => self.inner.chunks_receipt(scope, &operation).await,
+            None => Ok(None),
+        }
     }
 
     async fn nearest_chunks(
