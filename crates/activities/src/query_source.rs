@@ -1,7 +1,9 @@
 //! `query_source`: items that a source finds relevant.
 
 use notekeeper_contract::{FoundItem, QuerySourceInput, QuerySourceOutput, RESULT_BYTES_MAX};
-use notekeeper_domain::{ITEM_CHARS_MAX, Item, ItemMetadata, SOURCE_LIMIT_MAX, Where, char_prefix};
+use notekeeper_domain::{
+    ITEM_CHARS_MAX, InvalidWhere, Item, ItemMetadata, SOURCE_LIMIT_MAX, Where, char_prefix,
+};
 use notekeeper_recall::{Answer, Scratchpad, SourceCall, SourceEvents, SourceQuery};
 use serde_json::{Map, Value};
 use tracing::{Instrument as _, field::Empty};
@@ -81,25 +83,20 @@ fn checked(input: &QuerySourceInput) -> Result<SourceQuery, Failure> {
         ));
     }
     without_nul("query", &input.query)?;
-    let condition = ItemMetadata::new(input.condition.clone());
-    condition
-        .check()
-        .map_err(|error| invalid_values("where", &error))?;
+    let condition = Where::new(input.condition.clone());
+    condition.check().map_err(|error| match error {
+        InvalidWhere::Values(error) => invalid_values("where", &error),
+        error @ InvalidWhere::TooManyValues { .. } => Failure::invalid(format!("`where` {error}")),
+    })?;
     check_scratchpad(&input.scratchpad)?;
     let query = SourceQuery::new(&input.query, input.k);
-    Ok(query.with_condition(Where::new(input.condition.clone())))
+    Ok(query.with_condition(condition))
 }
 
 /// A scratchpad may hold more than the metadata of one item: Temporal bounds the whole input.
 fn check_scratchpad(scratchpad: &Map<String, Value>) -> Result<(), Failure> {
-    for (key, value) in scratchpad {
-        let one = ItemMetadata::default().with(key, value.clone());
-        match one.check() {
-            Ok(()) | Err(notekeeper_domain::InvalidItem::MetadataTooLarge { .. }) => {}
-            Err(error) => return Err(invalid_values("scratchpad", &error)),
-        }
-    }
-    Ok(())
+    let values = ItemMetadata::new(scratchpad.clone()).check_values();
+    values.map_err(|error| invalid_values("scratchpad", &error))
 }
 
 /// Cuts contents, those that are too long for any item and where `chars_max` is reached, and leaves out

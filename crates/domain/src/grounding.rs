@@ -6,7 +6,7 @@ pub use format::{InvalidItemFormat, ItemFormat};
 
 use serde_json::{Value, json};
 
-use crate::{Item, char_prefix, escape_stored_text};
+use crate::{Item, char_prefix, escape_stored_text, is_blank};
 
 /// What stands over the items where nothing else is said.
 pub const GROUNDING_HEADER: &str = "Relevant context:";
@@ -99,7 +99,7 @@ impl GroundingStyle {
     /// A text that says already what `items` have to say, under the header; nothing at all where it is
     /// blank. It is escaped, and cut where it doesn't fit.
     pub fn frame(&self, text: &str, items: usize, omitted: usize) -> RenderedItems {
-        if text.trim().is_empty() {
+        if is_blank(text) {
             return RenderedItems::default();
         }
         match self.fitting(text, omitted) {

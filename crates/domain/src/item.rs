@@ -8,11 +8,15 @@ use std::hash::{Hash, Hasher};
 
 use serde_json::Value;
 
-pub use self::{filter::Where, metadata::ItemMetadata, record_ids::RecordIds};
+pub use self::{
+    filter::{InvalidWhere, Where},
+    metadata::ItemMetadata,
+    record_ids::RecordIds,
+};
 
 use crate::{
     ITEM_CHARS_MAX, ITEM_ID_BYTES_MAX, ITEM_METADATA_BYTES_MAX, ITEM_METADATA_LEVELS_MAX,
-    ITEM_ORIGINS,
+    ITEM_ORIGINS, is_blank,
 };
 
 /// What a source found, or is to keep.
@@ -98,13 +102,11 @@ impl Item {
         if chars > ITEM_CHARS_MAX {
             return Err(InvalidItem::TooLong { chars });
         }
-        if self.content.trim().is_empty() {
+        if is_blank(&self.content) {
             return Err(InvalidItem::Blank);
         }
         if self.content.contains('\0') {
-            return Err(InvalidItem::Nul {
-                path: "content".to_owned(),
-            });
+            return Err(InvalidItem::Nul { part: "content" });
         }
         if let Some(id) = &self.id {
             check_item_id(id)?;
@@ -151,10 +153,10 @@ pub enum InvalidItem {
         chars: usize,
     },
     /// A NUL character stands in it.
-    #[error("contains a NUL character (U+0000) in `{path}`; leave it out")]
+    #[error("contains a NUL character (U+0000) in `{part}`; leave it out")]
     Nul {
-        /// Where: a path of keys and indexes.
-        path: String,
+        /// Where: `content` or `metadata`. Its keys may be anything, so none is told.
+        part: &'static str,
     },
     /// The id can't be one.
     #[error("has an id that is not 1 to {ITEM_ID_BYTES_MAX} bytes without control characters")]
@@ -246,7 +248,7 @@ mod tests {
     fn what_cannot_be_kept_is_told_by_what_to_change() {
         let deep = (0..=ITEM_METADATA_LEVELS_MAX).fold(json!(1), |inner, _| json!([inner]));
         let items = [
-            Item::new(" \n", "s"),
+            Item::new(" \n\u{1c}", "s"),
             Item::new("x".repeat(ITEM_CHARS_MAX + 1), "s"),
             Item::new("a\0", "s"),
             Item::new("a", "s").with_id("x".repeat(ITEM_ID_BYTES_MAX + 1)),

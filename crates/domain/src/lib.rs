@@ -59,7 +59,9 @@ pub use history::{
     SummaryPolicy, SummaryRequest, TokensPolicy, WindowPolicy, check_policies, fit_summary, plan,
     summary_request, summary_text, whole_exchanges,
 };
-pub use item::{InvalidItem, Item, ItemMetadata, RecordIds, Where, check_item_id, taken_id};
+pub use item::{
+    InvalidItem, InvalidWhere, Item, ItemMetadata, RecordIds, Where, check_item_id, taken_id,
+};
 pub use limits::*;
 pub use message::{Message, ToolCall, UserPart, distinct_call_ids};
 pub use nearest::{meant, nearest, with_nearest};
@@ -79,7 +81,7 @@ pub use refusal::Refusal;
 pub use scope::{
     InvalidScope, Scope, SegmentFault, check_store_path, check_store_prefix, short_hash,
 };
-pub use scratchpad::{keyed_text, scratchpad_entry, scratchpad_items};
+pub use scratchpad::{keyed_text, scratchpad_entry, scratchpad_items, unkeyed_text};
 pub use search::{Scan, Scoring, SearchAnswer, SearchLimits, SearchMatch, SearchQuery};
 pub use snapshot::{
     MainNote, MainPart, Notebook, RenderSettings, Rendered, SnapshotCounts, render_snapshot,

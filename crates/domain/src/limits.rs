@@ -103,6 +103,13 @@ pub const SOURCE_LIMIT_DEFAULT: usize = 5;
 /// the whole task of a user, and no model of embeddings reads more.
 pub const SOURCE_QUERY_CHARS_MAX: usize = 8_192;
 
+/// Most words of a query that are looked for as they are written: each is looked for in all of a text.
+pub const QUERY_WORDS_MAX: usize = 32;
+
+/// Most values that lists of a query's conditions have together: each is compared with all values of a
+/// list of each item.
+pub const WHERE_VALUES_MAX: usize = 100;
+
 /// Most items that are written at once.
 pub const ITEMS_WRITTEN_MAX: usize = 100;
 

@@ -1,6 +1,6 @@
 //! Words of a query, for sources that look for them as they are written.
 
-use crate::is_space;
+use crate::{QUERY_WORDS_MAX, is_space};
 
 /// Marks that end a sentence or enclose a word, and are hardly looked for.
 const PUNCTUATION_BEFORE: &[char] = &['"', '\'', '(', '[', '{', '<', '¿', '¡', '“', '‘', '«'];
@@ -10,7 +10,8 @@ const PUNCTUATION_AFTER: &[char] = &[
 ];
 
 /// The distinct words of a query in lower case, in their order: what stands between white space,
-/// without the punctuation around it where letters or digits are in it. Nothing in them is syntax.
+/// without the punctuation around it where letters or digits are in it. Nothing in them is syntax. The
+/// first [`QUERY_WORDS_MAX`] count.
 ///
 /// ```
 /// use notekeeper_domain::query_words;
@@ -28,6 +29,9 @@ pub fn query_words(query: &str) -> Vec<String> {
                 .trim_end_matches(PUNCTUATION_AFTER),
             false => written,
         };
+        if words.len() == QUERY_WORDS_MAX {
+            break;
+        }
         if !word.is_empty() && !words.iter().any(|seen| seen == word) {
             words.push(word.to_owned());
         }
@@ -40,11 +44,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_without_letters_is_kept_as_it_is_written() {
+    fn words_are_kept_as_they_are_written_as_many_as_are_looked_for() {
         assert_eq!(
             query_words("? ?! (( don't 'x'"),
             ["?", "?!", "((", "don't", "x"]
         );
+        let many: Vec<String> = (0..=QUERY_WORDS_MAX).map(|n| n.to_string()).collect();
+        let words = query_words(&format!("0 {}", many.join(" ")));
+        assert_eq!(words, many[..QUERY_WORDS_MAX]);
         assert_eq!(query_words("東京、 ÄÖ. ß"), ["東京", "äö", "ß"]);
     }
 }

@@ -5,18 +5,21 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::{Item, ItemMetadata, Where, query_words, readable_json};
+use crate::{
+    ITEM_CHARS_MAX, Item, ItemMetadata, RecordIds, Where, char_prefix, query_words, readable_json,
+};
 
 /// Digits of the ids that items get which bring none.
 const DERIVED_ID_CHARS: usize = 64;
 
-/// The entries that match a query, ascending by key: at most `limit`, each with its key as id, and none
-/// with a score.
+/// The entries that match a query, ascending by key: at most `limit`, each under the [id of its key](RecordIds::of_scratchpad),
+/// and none with a score.
 ///
 /// An entry matches where one of the query's [words](query_words) is in its key or in the text of its
 /// value, both in lower case; for a query without words every entry does. What [`scratchpad_entry`] made
 /// of an item is that item again; of another value the item's content is [`keyed_text`], and there is no
-/// metadata.
+/// metadata. Of a longer text the first
+/// [`ITEM_CHARS_MAX`] characters are the item, and looked at; its metadata has `truncated`.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -31,7 +34,7 @@ const DERIVED_ID_CHARS: usize = 64;
 /// let items = scratchpad_items("pad", &entries, "Which ORDER?", &Where::default(), 5);
 /// assert_eq!(items.len(), 1);
 /// assert_eq!(items[0].content, r#"order: {"number":7}"#);
-/// assert_eq!(items[0].id.as_deref(), Some("order"));
+/// assert_eq!(items[0].id.as_deref(), Some("scratchpad:order"));
 /// ```
 pub fn scratchpad_items(
     source: &str,
@@ -41,14 +44,22 @@ pub fn scratchpad_items(
     limit: usize,
 ) -> Vec<Item> {
     let words = query_words(query);
+    let ids = RecordIds::of_scratchpad();
     let matching = entries.iter().filter_map(|(key, value)| {
         let (text, metadata) = text_and_metadata(value);
+        let keyed = keyed_text(key, &text);
+        let (content, is_cut) = char_prefix(&keyed, ITEM_CHARS_MAX);
+        let metadata = match is_cut {
+            true => metadata.unstamped().with("truncated", json!(true)),
+            false => metadata.unstamped(),
+        };
+        let (text, _) = char_prefix(&text, ITEM_CHARS_MAX);
         let (key_lower, text_lower) = (key.to_lowercase(), text.to_lowercase());
         let has = |word: &String| key_lower.contains(word) || text_lower.contains(word);
         if !(words.is_empty() || words.iter().any(has)) || !condition.matches(&metadata) {
             return None;
         }
-        let item = Item::new(keyed_text(key, &text), source).with_id(key.as_str());
+        let item = Item::new(content, source).with_id(ids.id(key));
         Some(item.with_metadata(metadata))
     });
     matching.take(limit).collect()
@@ -79,6 +90,19 @@ pub fn keyed_text(key: &str, text: &str) -> String {
     }
 }
 
+/// What [`keyed_text`] made a text of, so that what was found under a key can be kept under it again.
+///
+/// ```
+/// use notekeeper_domain::unkeyed_text;
+///
+/// assert_eq!(unkeyed_text("colour", "colour: blue"), "blue");
+/// assert_eq!(unkeyed_text("colour", "blue"), "blue");
+/// ```
+pub fn unkeyed_text<'t>(key: &str, text: &'t str) -> &'t str {
+    let after = text.strip_prefix(key);
+    after.and_then(|it| it.strip_prefix(": ")).unwrap_or(text)
+}
+
 fn text_and_metadata(value: &Value) -> (String, ItemMetadata) {
     match value {
         Value::String(text) => (text.clone(), ItemMetadata::default()),
@@ -107,7 +131,9 @@ mod tests {
 
     fn found(of: &BTreeMap<String, Value>, query: &str, limit: usize) -> Vec<String> {
         let items = scratchpad_items("pad", of, query, &Where::default(), limit);
-        items.into_iter().filter_map(|item| item.id).collect()
+        let ids = items.into_iter().filter_map(|item| item.id);
+        ids.map(|id| id.strip_prefix("scratchpad:").unwrap().to_owned())
+            .collect()
     }
 
     #[test]
@@ -162,9 +188,29 @@ mod tests {
         ]);
         let wanted = Where::of_value(json!({"tier": "public"})).unwrap();
         let items = scratchpad_items("pad", &pad, "", &wanted, 5);
-        let kept = Item::new("Refunds take 5 days.", "pad").with_id(id);
+        let kept = Item::new("Refunds take 5 days.", "pad").with_id(format!("scratchpad:{id}"));
         assert_eq!(items, [kept.with_metadata(metadata)]);
         assert_eq!(pad["plain"], json!("plain"));
+    }
+
+    #[test]
+    fn of_a_long_text_the_beginning_is_found_and_says_so_and_stamps_of_queries_are_not_believed() {
+        let long = format!("alpha {} omega", "x".repeat(ITEM_CHARS_MAX));
+        let stamped =
+            json!({"content": "alpha", "metadata": {"dedupe_count": 9, "tier": "public"}});
+        let pad = entries(json!({"long": long, "stamped": stamped}));
+        let items = scratchpad_items("pad", &pad, "alpha", &Where::default(), 5);
+        assert_eq!(items[0].content.chars().count(), ITEM_CHARS_MAX);
+        assert!(items[0].content.starts_with("long: alpha x"));
+        let known: Vec<Value> = items
+            .iter()
+            .map(|it| json!(it.metadata.to_object()))
+            .collect();
+        assert_eq!(
+            known,
+            [json!({"truncated": true}), json!({"tier": "public"})]
+        );
+        assert_eq!(found(&pad, "omega", 5), [""; 0]);
     }
 
     #[test]

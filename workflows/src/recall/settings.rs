@@ -2,7 +2,7 @@
 
 use notekeeper_domain::{
     AGENT_NAME_DEFAULT, HYBRID_SOURCE, ITEM_METADATA_BYTES_MAX, ITEM_METADATA_LEVELS_MAX,
-    InvalidItem, ItemMetadata, SOURCE_LIMIT_DEFAULT, SOURCE_LIMIT_MAX, SOURCE_NAME_BYTES_MAX,
+    InvalidItem, InvalidWhere, SOURCE_LIMIT_DEFAULT, SOURCE_LIMIT_MAX, SOURCE_NAME_BYTES_MAX,
     Where,
 };
 use serde::{Deserialize, Serialize};
@@ -61,17 +61,15 @@ pub(crate) fn check_k(name: &str, k: usize) -> Result<(), String> {
     }
 }
 
-/// Says what is wrong with conditions, if anything is: they have the bounds of an item's metadata.
+/// Says what is wrong with conditions, if anything is.
 pub(crate) fn check_condition(name: &str, condition: &Where) -> Result<(), String> {
-    let conditions = condition.conditions();
-    let conditions = conditions.map(|(key, value)| (key.to_owned(), value.clone()));
-    let as_metadata = ItemMetadata::new(conditions.collect());
-    match as_metadata.check() {
+    match condition.check() {
         Ok(()) => Ok(()),
-        Err(InvalidItem::Nul { .. }) => Err(format!(
+        Err(InvalidWhere::Values(InvalidItem::Nul { .. })) => Err(format!(
             "`{name}` contains a NUL character (U+0000); leave it out"
         )),
-        Err(_) => Err(format!(
+        Err(error @ InvalidWhere::TooManyValues { .. }) => Err(format!("`{name}` {error}")),
+        Err(InvalidWhere::Values(_)) => Err(format!(
             "`{name}` must have at most {ITEM_METADATA_BYTES_MAX} bytes as JSON, and lists and objects in \
              at most {ITEM_METADATA_LEVELS_MAX} levels"
         )),

@@ -182,14 +182,16 @@ fn a_scratchpad_is_searched_by_words_and_forgets_what_is_removed() {
     recall.put("order", json!({"number": 7}));
     let keys = |text: &str, k: usize| -> Vec<_> {
         let found = recall.query_scratchpad(text, k, &Where::default());
-        found.into_iter().filter_map(|item| item.id).collect()
+        let ids = found.into_iter().filter_map(|item| item.id);
+        ids.map(|id| id.trim_start_matches("scratchpad:").to_owned())
+            .collect()
     };
     assert_eq!(keys("Which ORDER?", 5), ["order"]);
     assert_eq!(keys("", 5), ["customer", "order"]);
     assert_eq!(keys("", 1), ["customer"]);
     assert_eq!(keys("nothing", 5), [""; 0]);
     let found = recall.query_scratchpad("ada", 5, &Where::default());
-    let told = Item::new("customer: Ada", "scratchpad").with_id("customer");
+    let told = Item::new("customer: Ada", "scratchpad").with_id("scratchpad:customer");
     assert_eq!(found, [told]);
     assert_eq!(recall.remove("customer"), Some(json!("Ada")));
     assert_eq!(recall.remove("customer"), None);

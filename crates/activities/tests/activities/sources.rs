@@ -222,7 +222,9 @@ async fn a_query_that_makes_no_sense_is_told_what_to_change_and_no_source_is_ask
         json!({"where": {"t": [{"u": "\0"}]}}),
         json!({"where": {"t": deep}}),
         json!({"where": {"t": "x".repeat(ITEM_METADATA_BYTES_MAX)}}),
+        json!({"where": {"t": vec!["a"; 60], "u": vec!["a"; 41]}}),
         json!({"scratchpad": {"t": "\0"}}),
+        json!({"scratchpad": {"long": "x".repeat(2 * ITEM_METADATA_BYTES_MAX), "t": ["\0"]}}),
         json!({"scope": {"namespace": "a//b"}}),
     ] {
         let failure = notebook.query_source(query(fields)).await.unwrap_err();

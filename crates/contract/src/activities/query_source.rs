@@ -37,7 +37,7 @@ pub struct QuerySourceInput {
     #[serde(default = "defaults::source_limit")]
     pub k: usize,
     /// What the metadata of the items must be: for each key an equal value, or with a list one that has
-    /// all of its values. Nothing in it is a pattern.
+    /// all of its values; lists have at most 100 values together. Nothing in it is a pattern.
     #[serde(default, rename = "where", skip_serializing_if = "Map::is_empty")]
     pub condition: Map<String, Value>,
     /// What the caller's scratchpad holds, for a source that looks there: JSON values by key.

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
-use super::ItemMetadata;
-use crate::canonical_json;
+use super::{InvalidItem, ItemMetadata};
+use crate::{WHERE_VALUES_MAX, canonical_json};
 
 /// Conditions on the metadata of items, one for each key; all have to hold. Nothing in them is a
 /// pattern.
@@ -59,10 +59,39 @@ impl Where {
             .all(|(key, wanted)| metadata.get(key).is_some_and(|found| holds(wanted, found)))
     }
 
+    /// Whether they can be asked: they have the bounds of an item's metadata, and their lists at most
+    /// [`WHERE_VALUES_MAX`] values together.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidWhere`] says what to change, and quotes nothing.
+    pub fn check(&self) -> Result<(), InvalidWhere> {
+        let lists = self.0.values().filter_map(Value::as_array);
+        let values = lists.map(Vec::len).sum();
+        if values > WHERE_VALUES_MAX {
+            return Err(InvalidWhere::TooManyValues { values });
+        }
+        Ok(ItemMetadata::new(self.0.clone()).check()?)
+    }
+
     /// Canonical JSON: the same text for the same conditions.
     pub fn canonical(&self) -> String {
         canonical_json(&Value::Object(self.0.clone()))
     }
+}
+
+/// Why conditions can't be asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidWhere {
+    /// Their lists are too long.
+    #[error("wants {values} values in lists, {WHERE_VALUES_MAX} are allowed; ask for fewer")]
+    TooManyValues {
+        /// How many there are in all lists together.
+        values: usize,
+    },
+    /// No item could have such metadata.
+    #[error(transparent)]
+    Values(#[from] InvalidItem),
 }
 
 fn holds(wanted: &Value, found: &Value) -> bool {
@@ -170,6 +199,20 @@ mod tests {
         assert!(!matches(json!({"tags": ["a", "c"]}), item.clone()));
         assert!(!matches(json!({"tags": "a"}), item.clone()));
         assert!(!matches(json!({"one": ["a"]}), item.clone()));
+    }
+
+    #[test]
+    fn conditions_have_bounds() {
+        let check = |conditions| Where::of_value(conditions).unwrap().check();
+        let half = vec![json!("a"); WHERE_VALUES_MAX / 2];
+        assert_eq!(check(json!({"a": half, "b": half, "c": "d"})), Ok(()));
+        let error = check(json!({"a": half, "b": half, "c": ["d"]})).unwrap_err();
+        insta::assert_snapshot!(error, @"wants 101 values in lists, 100 are allowed; ask for fewer");
+        let error = check(json!({"a": {"b": "\0"}})).unwrap_err();
+        assert_eq!(
+            error,
+            InvalidWhere::Values(InvalidItem::Nul { part: "metadata" })
+        );
     }
 
     #[test]

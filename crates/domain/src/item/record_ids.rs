@@ -70,7 +70,7 @@ impl RecordIds {
         }
     }
 
-    /// The record that an id of these stands for; `None` of another id, and of one with a digest.
+    /// The record that an id of these stands for; `None` of another id. A digest tells no record.
     pub fn record<'i>(&self, id: &'i str) -> Option<&'i str> {
         id.strip_prefix(&self.prefix)
     }

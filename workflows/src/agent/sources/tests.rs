@@ -160,6 +160,7 @@ fn what_is_out_of_bounds_is_refused_with_its_place() {
         json!({"grounding": {"source": "kb", "header": "x".repeat(1_001)}}),
         json!({"grounding": {"source": "kb", "max_tokens": 16_001}}),
         json!({"grounding": {"source": "kb", "where": {"a": "b\u{0}"}}}),
+        json!({"grounding": {"source": "kb", "where": {"a": vec![1; 101]}}}),
         json!({"sources": [{"source": "kb"}, {"source": ""}]}),
         json!({"sources": [{"source": "kb", "tool": "a b"}]}),
         json!({"sources": [{"source": "kb", "k": 101}]}),
@@ -176,6 +177,7 @@ fn what_is_out_of_bounds_is_refused_with_its_place() {
         "`grounding`: `header` must have at most 1000 characters, none of them NUL",
         "`grounding`: `max_tokens` must be 1 to 16000",
         "`grounding`: `where` contains a NUL character (U+0000); leave it out",
+        "`grounding`: `where` wants 101 values in lists, 100 are allowed; ask for fewer",
         "`sources[1]`: `source` must be 1 to 100 ASCII letters, digits, `_`, `-` and `.`",
         "`sources[0]`: `tool` must be 1 to 64 ASCII letters, digits, `_` and `-`, also where it follows \
          from the name of the source",
