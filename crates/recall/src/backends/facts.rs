@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use notekeeper_domain::{
-    Fact, InvalidFact, Item, RECALL_LIMIT_MAX, RecallQuery, RecalledFact, keyed_text,
+    Fact, InvalidFact, Item, RECALL_LIMIT_MAX, RecallQuery, RecalledFact, RecordIds, keyed_text,
+    unkeyed_text,
 };
 use notekeeper_store::{FactStore, Store};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::kept_items::{kept_items, lacks, metadata, of_item, part};
 use crate::{
@@ -17,15 +18,19 @@ use crate::{
 /// A source over facts, found as [`FactStore::recall`] does. A query without a word finds the facts that
 /// were remembered last, unranked.
 ///
-/// The item of a fact is [`keyed_text`], with the key as id, and `key` and `age_seconds` as metadata. Of
-/// facts that match the query the best [`RECALL_LIMIT_MAX`] are looked at for those that meet conditions.
+/// The item of a fact is [`keyed_text`], with `fact:STORE/KEY` as id, and `key` and `age_seconds` as
+/// metadata. Of facts that match the query the best [`RECALL_LIMIT_MAX`] are looked at for those that
+/// meet conditions.
 ///
-/// An item that is written is remembered under its id; nothing of its metadata is kept.
+/// An item that is written is remembered under its id; nothing of its metadata is kept. One that was found
+/// here is remembered under its key, without the key before its text, so that a fact that is written back
+/// stays as it was.
 #[derive(Debug)]
 pub struct FactsSource {
     name: String,
     stores: Arc<dyn OpenStores>,
     store: String,
+    ids: RecordIds,
 }
 
 impl FactsSource {
@@ -35,10 +40,12 @@ impl FactsSource {
         stores: Arc<dyn OpenStores>,
         store: impl Into<String>,
     ) -> Self {
+        let store = store.into();
         Self {
             name: name.into(),
             stores,
-            store: store.into(),
+            ids: RecordIds::of_facts(&store),
+            store,
         }
     }
 
@@ -48,12 +55,34 @@ impl FactsSource {
             ("age_seconds", json!(fact.age_seconds)),
         ]);
         let item = Item::new(keyed_text(&fact.key, &fact.value), &*self.name)
-            .with_id(fact.key.as_str())
+            .with_id(self.ids.id(&fact.key))
             .with_metadata(known);
         match is_ranked {
             true => item.with_score(fact.score),
             false => item,
         }
+    }
+
+    /// The fact that an item is to become.
+    fn fact_of(&self, index: usize, item: &Item) -> Result<Fact, SourceError> {
+        let id = item.id.as_deref().unwrap_or_default();
+        let known = item.metadata.get("key").and_then(Value::as_str);
+        let (key, is_own) = match (self.ids.record(id), known) {
+            (Some(key), _) => (key, true),
+            // Under a digest, because the key is long.
+            (None, Some(key)) if self.ids.id(key) == id => (key, true),
+            (None, known) => (id, known == Some(id)),
+        };
+        let value = match is_own {
+            true => unkeyed_text(key, &item.content),
+            false => &item.content,
+        };
+        Fact::new(key, value).map_err(|error| match error {
+            InvalidFact::TooLarge { .. } => {
+                SourceError::TooLarge(format!("`items[{index}]` can't be a fact: {error}"))
+            }
+            error => of_item(index, &format!("can't be a fact: {error}")),
+        })
     }
 }
 
@@ -61,17 +90,6 @@ fn facts(store: &dyn Store) -> Result<&dyn FactStore, SourceError> {
     store
         .facts()
         .ok_or_else(|| lacks(store, "keeps no facts", "name another store"))
-}
-
-/// The fact that an item is to become.
-fn fact_of(index: usize, item: &Item) -> Result<Fact, SourceError> {
-    let key = item.id.as_deref().unwrap_or_default();
-    Fact::new(key, item.content.as_str()).map_err(|error| match error {
-        InvalidFact::TooLarge { .. } => {
-            SourceError::TooLarge(format!("`items[{index}]` can't be a fact: {error}"))
-        }
-        error => of_item(index, &format!("can't be a fact: {error}")),
-    })
 }
 
 #[async_trait]
@@ -115,7 +133,7 @@ impl Source for FactsSource {
         let to_remember: Vec<Fact> = kept
             .iter()
             .enumerate()
-            .map(|(index, item)| fact_of(index, item))
+            .map(|(index, item)| self.fact_of(index, item))
             .collect::<Result<_, _>>()?;
         let store = self.stores.open(&self.store, call).await?;
         let facts = facts(&*store)?;

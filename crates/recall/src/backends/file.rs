@@ -3,35 +3,52 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use notekeeper_domain::{Item, NOTE_CHARS_MAX_DEFAULT, NoteName, Operation, query_words};
+use notekeeper_domain::{
+    ITEM_CHARS_MAX, Item, NoteName, Operation, RecordIds, SEARCH_FILES_MAX_DEFAULT, Version,
+    char_prefix, query_words,
+};
 use notekeeper_store::{Expected, NoteText, Store, TextBounds, WriteRequest};
 use serde_json::{Value, json};
 
-use super::kept_items::{kept_items, metadata, of_item, part};
+use super::kept_items::{cut, is_cut, kept_items, metadata, of_item, part};
 use crate::{
     Answer, OpenStores, Source, SourceCall, SourceError, SourceQuery, WriteOperation, Written,
 };
 
-/// How much is read at a time.
+/// How much is read at a time. One character more than an item has tells of a note that it isn't all.
 const PAGE: TextBounds = TextBounds {
     notes_max: 200,
-    chars_max: NOTE_CHARS_MAX_DEFAULT,
+    chars_max: ITEM_CHARS_MAX + 1,
     bytes_max: 1024 * 1024,
 };
+
+/// Most notes that a query looks through, as searches do.
+const NOTES_MAX: usize = SEARCH_FILES_MAX_DEFAULT;
+
+/// About how much text a query looks through, in bytes.
+const NOTES_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Bytes of text times words that are looked at before other tasks get their turn.
+const SHARE: usize = 1024 * 1024;
 
 /// A source over the notes that the model's tools address: it answers which of them match.
 ///
 /// A note's score is how often the query's [words](query_words) stand in its text, both in lower case; a
 /// note without any of them isn't found. The item is the whole note, of a longer one the first
-/// [`NOTE_CHARS_MAX_DEFAULT`] characters, with its name as id, and `path` and `version` as metadata.
+/// [`ITEM_CHARS_MAX`] characters, with `note:STORE/PATH` as id, and `path` and `version` as metadata,
+/// and `truncated` where it isn't all. A query looks through the first [`SEARCH_FILES_MAX_DEFAULT`] notes by
+/// name, and about 8 MiB of text.
 ///
 /// An item that is written becomes the whole text of the note that `path` in its metadata names, which is
-/// made where it is missing. Nothing else of its metadata is kept.
+/// made where it is missing. Nothing else of its metadata is kept. Where there is a `version` the note is
+/// written only if it is still at that version, so what was found can be written back without the loss of
+/// somebody else's change. What is a part of a note alone is refused.
 #[derive(Debug)]
 pub struct FileSource {
     name: String,
     stores: Arc<dyn OpenStores>,
     store: String,
+    ids: RecordIds,
 }
 
 impl FileSource {
@@ -41,23 +58,65 @@ impl FileSource {
         stores: Arc<dyn OpenStores>,
         store: impl Into<String>,
     ) -> Self {
+        let store = store.into();
         Self {
             name: name.into(),
             stores,
-            store: store.into(),
+            ids: RecordIds::of_notes(&store),
+            store,
         }
     }
 
-    fn item(&self, note: NoteText) -> Item {
+    fn item(&self, note: &NoteText) -> Item {
         let path = note.name.as_str();
         let known = metadata([
             ("path", json!(path)),
             ("version", json!(note.version.as_str())),
         ]);
-        Item::new(note.content, &*self.name)
-            .with_id(path)
+        let (text, known) = cut(&note.content, known);
+        Item::new(text, &*self.name)
+            .with_id(self.ids.id(path))
             .with_metadata(known)
     }
+
+    /// The change that an item is to become.
+    fn change_of(&self, index: usize, item: &Item) -> Result<Change, SourceError> {
+        let note = note_of(index, item)?;
+        let id = item.id.as_deref().unwrap_or_default();
+        let found = self.ids.record_in_any_store(id);
+        let is_passage = found.is_some_and(|found| {
+            found != note.as_str() && found.starts_with(&format!("{}#", note.as_str()))
+        });
+        if is_cut(item) || is_passage {
+            return Err(of_item(
+                index,
+                "is only a part of its note, and would take the place of all of it; give the whole text, \
+                 without what a query said of the part",
+            ));
+        }
+        // Versions of one store say nothing in another.
+        let is_elsewhere = found.is_some() && self.ids.record(id).is_none();
+        let expected = match item.metadata.get("version") {
+            Some(Value::String(version)) if !is_elsewhere => {
+                Expected::Version(Version::new(version.as_str()))
+            }
+            Some(version) if !version.is_string() => {
+                return Err(of_item(
+                    index,
+                    "has a `version` in its metadata that is no text; give the version that the note is \
+                     to be at, or leave it out",
+                ));
+            }
+            _ => Expected::Any,
+        };
+        Ok(Change { note, expected })
+    }
+}
+
+/// What becomes of a note.
+struct Change {
+    note: NoteName,
+    expected: Expected,
 }
 
 #[async_trait]
@@ -78,15 +137,22 @@ impl Source for FileSource {
         let store = self.stores.open(&self.store, call).await?;
         let mut best: Vec<(usize, Item)> = Vec::new();
         let mut after: Option<NoteName> = None;
+        let mut looked = Looked::default();
         loop {
-            let page = store.texts(call.scope, after.as_ref(), PAGE).await?;
+            let bounds = TextBounds {
+                notes_max: PAGE.notes_max.min(NOTES_MAX - looked.notes),
+                ..PAGE
+            };
+            let page = store.texts(call.scope, after.as_ref(), bounds).await?;
             let last = page.notes.last().map(|note| note.name.clone());
-            for note in page.notes {
+            for note in &page.notes {
+                looked.at(note, words.len()).await;
                 // What tools can't address can't be written back either.
                 if !note.name.is_tool_addressable() {
                     continue;
                 }
-                let count = occurrences(&note.content, &words);
+                let text = char_prefix(&note.content, ITEM_CHARS_MAX).0;
+                let count = occurrences(text, &words);
                 if count == 0 {
                     continue;
                 }
@@ -99,11 +165,10 @@ impl Source for FileSource {
             best.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
             best.truncate(query.limit);
             // A store that says that there are more and has none to give is not asked for ever.
-            if !page.more || last.is_none() {
+            if !page.more || last.is_none() || looked.is_enough() {
                 break;
             }
             after = last;
-            tokio::task::yield_now().await;
         }
         #[expect(clippy::cast_precision_loss, reason = "no text is so long")]
         let scored = best
@@ -122,30 +187,62 @@ impl Source for FileSource {
             return Ok(Written::default());
         }
         let kept = kept_items(items, operation)?;
-        let notes: Vec<NoteName> = kept
+        let changes: Vec<Change> = kept
             .iter()
             .enumerate()
-            .map(|(index, item)| note_of(index, item))
+            .map(|(index, item)| self.change_of(index, item))
             .collect::<Result<_, _>>()?;
         let store = self.stores.open(&self.store, call).await?;
-        for (index, (note, item)) in notes.iter().zip(&kept).enumerate() {
+        for (index, (change, item)) in changes.iter().zip(&kept).enumerate() {
             let operation = part(operation.part(index), &self.name, &kept);
-            put(&*store, call, note, &item.content, &operation).await?;
+            put(&*store, call, change, &item.content, &operation).await?;
         }
         Ok(Written::accepted_by(&self.name))
+    }
+}
+
+/// What a query has looked at so far.
+#[derive(Default)]
+struct Looked {
+    notes: usize,
+    bytes: usize,
+    share: usize,
+}
+
+impl Looked {
+    /// Counts a note in that so many words are looked for, and lets others have their turn.
+    async fn at(&mut self, note: &NoteText, words: usize) {
+        self.notes += 1;
+        self.bytes += note.content.len();
+        self.share += note.content.len() * words;
+        if self.share > SHARE {
+            self.share = 0;
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn is_enough(&self) -> bool {
+        let is_enough = self.notes >= NOTES_MAX || self.bytes >= NOTES_BYTES_MAX;
+        if is_enough {
+            tracing::debug!(
+                notes = self.notes,
+                "a scope has more notes than one query looks through"
+            );
+        }
+        is_enough
     }
 }
 
 async fn put(
     store: &dyn Store,
     call: &SourceCall<'_>,
-    note: &NoteName,
+    change: &Change,
     content: &str,
     operation: &Operation,
 ) -> Result<(), SourceError> {
-    let request = WriteRequest::new(content, &Expected::Any);
+    let request = WriteRequest::new(content, &change.expected);
     store
-        .write(call.scope, note, &request, Some(operation))
+        .write(call.scope, &change.note, &request, Some(operation))
         .await?;
     Ok(())
 }

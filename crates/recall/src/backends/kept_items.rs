@@ -2,8 +2,8 @@
 //! stores.
 
 use notekeeper_domain::{
-    Fingerprint, ITEMS_WRITTEN_MAX, InvalidItem, Item, ItemMetadata, Operation, OperationId,
-    taken_id,
+    Fingerprint, ITEM_CHARS_MAX, ITEMS_WRITTEN_MAX, InvalidItem, Item, ItemMetadata, Operation,
+    OperationId, char_prefix, taken_id,
 };
 use notekeeper_store::Store;
 use serde_json::Value;
@@ -63,6 +63,20 @@ pub(crate) fn invalid_item(index: usize, error: &InvalidItem) -> SourceError {
 /// Says which item makes no sense to a source, and why.
 pub(crate) fn of_item(index: usize, what: &str) -> SourceError {
     SourceError::Invalid(format!("`items[{index}]` {what}"))
+}
+
+/// Whether an item has the beginning of a record and not all of it, and says so.
+pub(crate) fn is_cut(item: &Item) -> bool {
+    item.metadata.get("truncated") == Some(&Value::Bool(true))
+}
+
+/// The first characters of a text, as many as an item may have, and the metadata, which says so where that
+/// isn't all.
+pub(crate) fn cut(text: &str, known: ItemMetadata) -> (&str, ItemMetadata) {
+    match char_prefix(text, ITEM_CHARS_MAX) {
+        (text, false) => (text, known),
+        (text, true) => (text, known.with("truncated", Value::Bool(true))),
+    }
 }
 
 /// Says that a store keeps nothing of the kind that a source works on.

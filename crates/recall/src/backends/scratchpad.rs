@@ -1,14 +1,18 @@
 //! The source over the scratchpad that comes with a call.
 
 use async_trait::async_trait;
-use notekeeper_domain::{Item, scratchpad_entry, scratchpad_items};
+use notekeeper_domain::{Item, RecordIds, scratchpad_entry, scratchpad_items, unkeyed_text};
 
-use super::kept_items::kept_items;
-use crate::{Answer, Source, SourceCall, SourceError, SourceQuery, WriteOperation, Written};
+use super::kept_items::{is_cut, kept_items, of_item};
+use crate::{
+    Answer, Scratchpad, Source, SourceCall, SourceError, SourceQuery, WriteOperation, Written,
+};
 
 /// A source that looks through the workflow's scratchpad, by the rules of
 /// [`scratchpad_items`](notekeeper_domain::scratchpad_items). It keeps nothing itself: what is written
-/// goes back to the workflow in [`Written::scratchpad`], each item under its id.
+/// goes back to the workflow in [`Written::scratchpad`], each item under its id. One that was found here goes
+/// back under its key, without the key before its text, so that an entry that is written back stays as it
+/// was.
 #[derive(Debug)]
 pub struct ScratchpadSource {
     name: String,
@@ -19,6 +23,32 @@ impl ScratchpadSource {
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into() }
     }
+}
+
+/// An item, and the key under which it goes back.
+fn keyed(
+    index: usize,
+    mut item: Item,
+    entries: &Scratchpad,
+) -> Result<(String, Item), SourceError> {
+    let ids = RecordIds::of_scratchpad();
+    let id = item.id.clone().unwrap_or_default();
+    // One that stands there may have a digest for its id, because the key is long.
+    let own = match ids.record(&id) {
+        Some(key) if key.starts_with("sha256:") => entries.keys().find(|key| ids.id(key) == id),
+        _ => None,
+    };
+    let Some(key) = own.map(String::as_str).or_else(|| ids.record(&id)) else {
+        return Ok((id, item));
+    };
+    if is_cut(&item) {
+        return Err(of_item(
+            index,
+            "is the beginning of a longer entry; put the whole of it there, without `truncated` in its metadata",
+        ));
+    }
+    item.content = unkeyed_text(key, &item.content).to_owned();
+    Ok((key.to_owned(), item))
 }
 
 #[async_trait]
@@ -45,17 +75,15 @@ impl Source for ScratchpadSource {
         &self,
         items: &[Item],
         operation: &WriteOperation,
-        _call: &SourceCall<'_>,
+        call: &SourceCall<'_>,
     ) -> Result<Written, SourceError> {
         if items.is_empty() {
             return Ok(Written::default());
         }
         let mut written = Written::accepted_by(&self.name);
-        for item in kept_items(items, operation)? {
-            let entry = scratchpad_entry(&item);
-            written
-                .scratchpad
-                .insert(item.id.unwrap_or_default(), entry);
+        for (index, item) in kept_items(items, operation)?.into_iter().enumerate() {
+            let (key, item) = keyed(index, item, call.scratchpad)?;
+            written.scratchpad.insert(key, scratchpad_entry(&item));
         }
         Ok(written)
     }

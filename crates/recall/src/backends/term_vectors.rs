@@ -4,7 +4,7 @@ use std::{
     cmp::Ordering,
     collections::{BTreeMap, VecDeque},
     fmt,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use async_trait::async_trait;
@@ -13,6 +13,9 @@ use notekeeper_store::{FoundChunk, MutationError};
 
 use super::{TextChunk, VectorIndex};
 use crate::{SourceCall, SourceError};
+
+/// Chunks that are looked at before other tasks get their turn.
+const SHARE: usize = 256;
 
 /// Operations that are remembered of one scope, as stores of notes do; older ones make room.
 const OPERATIONS_PER_SCOPE_MAX: usize = 1_024;
@@ -31,7 +34,8 @@ pub struct TermVectors {
 /// What is kept of one scope.
 #[derive(Default)]
 struct ScopeChunks {
-    chunks: BTreeMap<String, Counted>,
+    /// Shared with the queries that look at them, so that none keeps others waiting meanwhile.
+    chunks: Arc<BTreeMap<String, Arc<Counted>>>,
     operations: Operations,
 }
 
@@ -84,17 +88,24 @@ impl VectorIndex for TermVectors {
         call: &SourceCall<'_>,
     ) -> Result<Vec<FoundChunk>, SourceError> {
         let wanted = Terms::of(text);
-        let scopes = self.scopes();
-        let Some((scope, kept)) = scopes.get_key_value(call.scope.as_str()) else {
+        let kept = self
+            .scopes()
+            .get_key_value(call.scope.as_str())
+            .map(|(scope, kept)| (scope.clone(), Arc::clone(&kept.chunks)));
+        let Some((scope, chunks)) = kept else {
             return Ok(Vec::new());
         };
-        let mut near: Vec<(f64, &String, &Counted)> = kept
-            .chunks
-            .iter()
-            .filter(|(_, chunk)| condition.matches(&chunk.metadata))
-            .map(|(id, chunk)| (wanted.cosine(&chunk.terms), id, chunk))
-            .filter(|(similarity, ..)| *similarity > 0.0)
-            .collect();
+        let mut near: Vec<(f64, &String, &Counted)> = Vec::new();
+        for (count, (id, chunk)) in (1..).zip(&*chunks) {
+            let count: usize = count;
+            let similarity = wanted.cosine(&chunk.terms);
+            if similarity > 0.0 && condition.matches(&chunk.metadata) {
+                near.push((similarity, id, chunk));
+            }
+            if count.is_multiple_of(SHARE) {
+                tokio::task::yield_now().await;
+            }
+        }
         near.sort_by(|(one, one_id, _), (other, other_id, _)| {
             let nearer = other.partial_cmp(one).unwrap_or(Ordering::Equal);
             nearer.then_with(|| one_id.cmp(other_id))
@@ -116,7 +127,7 @@ impl VectorIndex for TermVectors {
         operation: &Operation,
         call: &SourceCall<'_>,
     ) -> Result<(), SourceError> {
-        let counted: Vec<(String, Counted)> = chunks
+        let counted: Vec<(String, Arc<Counted>)> = chunks
             .into_iter()
             .map(|chunk| {
                 let counted = Counted {
@@ -124,7 +135,7 @@ impl VectorIndex for TermVectors {
                     content: chunk.content,
                     metadata: chunk.metadata,
                 };
-                (chunk.id, counted)
+                (chunk.id, Arc::new(counted))
             })
             .collect();
         let mut scopes = self.scopes();
@@ -132,7 +143,7 @@ impl VectorIndex for TermVectors {
         if kept.operations.is_repeated(operation)? {
             return Ok(());
         }
-        kept.chunks.extend(counted);
+        Arc::make_mut(&mut kept.chunks).extend(counted);
         kept.operations.remember(operation);
         Ok(())
     }

@@ -1,7 +1,9 @@
 //! What search tools answer, read as items.
 
-use notekeeper_domain::{ITEM_ORIGINS, Item, ItemMetadata, readable_json};
+use notekeeper_domain::{Item, ItemMetadata, check_item_id, is_blank, readable_json, trim_space};
 use serde_json::{Map, Value};
+
+use super::kept_items::cut;
 
 /// Names under which tools give the text of a result, in the order in which they count.
 const CONTENT_NAMES: [&str; 3] = ["content", "text", "snippet"];
@@ -16,6 +18,10 @@ const CONTENT_NAMES: [&str; 3] = ["content", "text", "snippet"];
 /// - a text: one item for each part between blank lines
 ///
 /// Anything else is one item with the result's JSON text; null is none. Blank texts are passed over.
+///
+/// A tool may be anybody's, so all items have the bounds of those that can be kept: of a longer text the
+/// first [`ITEM_CHARS_MAX`](notekeeper_domain::ITEM_CHARS_MAX) characters are there, and `truncated` in the metadata; what can't be an id, or
+/// metadata that doesn't [fit](ItemMetadata::fitting), is left out.
 pub(super) fn items_of(result: Value, source: &str) -> Vec<Item> {
     let result = match result {
         Value::Object(mut object) if object.get("results").is_some_and(Value::is_array) => {
@@ -57,7 +63,7 @@ fn item_of(mut object: Map<String, Value>, source: &str) -> Item {
         object.remove("score");
     }
     if let Some(id) = object.get("id").and_then(id_of) {
-        item = item.with_id(id);
+        item.id = check_item_id(&id).is_ok().then_some(id);
         object.remove("id");
     }
     // What the tool itself takes for metadata counts more than what stands beside it.
@@ -65,8 +71,7 @@ fn item_of(mut object: Map<String, Value>, source: &str) -> Item {
         object.remove("metadata");
         object.extend(own);
     }
-    // These speak of an answer that sources came to together.
-    item.with_metadata(ItemMetadata::new(object).without(&ITEM_ORIGINS))
+    item.with_metadata(ItemMetadata::new(object).unstamped())
 }
 
 fn id_of(value: &Value) -> Option<String> {
@@ -82,7 +87,10 @@ fn readable(mut item: Item) -> Option<Item> {
     if item.content.contains('\0') {
         item.content = item.content.replace('\0', "\u{fffd}");
     }
-    (!item.content.trim().is_empty()).then_some(item)
+    let (content, known) = cut(&item.content, item.metadata.fitting());
+    item.metadata = known;
+    item.content = content.to_owned();
+    (!is_blank(&item.content)).then_some(item)
 }
 
 /// What stands between blank lines.
@@ -90,7 +98,7 @@ fn parts(text: &str) -> impl Iterator<Item = String> {
     let mut parts: Vec<String> = vec![String::new()];
     for line in text.lines() {
         match parts.last_mut() {
-            Some(part) if !line.trim().is_empty() => {
+            Some(part) if !is_blank(line) => {
                 if !part.is_empty() {
                     part.push('\n');
                 }
@@ -100,5 +108,5 @@ fn parts(text: &str) -> impl Iterator<Item = String> {
             _ => parts.push(String::new()),
         }
     }
-    parts.into_iter().map(|part| part.trim().to_owned())
+    parts.into_iter().map(|part| trim_space(&part).to_owned())
 }

@@ -3,18 +3,18 @@
 use std::{
     cmp::{Ordering, Reverse},
     collections::BTreeSet,
+    ops::Range,
     sync::Arc,
 };
 
 use async_trait::async_trait;
 use notekeeper_domain::{
-    ConversationId, ITEM_CHARS_MAX, Item, LISTED_MAX, Message, StoredMessage, char_prefix,
-    text_terms,
+    ConversationId, Item, LISTED_MAX, Message, RecordIds, StoredMessage, is_blank, text_terms,
 };
 use notekeeper_store::{ListedConversation, MessageSelection, Store, TranscriptStore};
 use serde_json::json;
 
-use super::kept_items::{lacks, metadata};
+use super::kept_items::{cut, lacks, metadata};
 use crate::{
     Answer, OpenStores, Source, SourceCall, SourceError, SourceQuery, WriteOperation, Written,
 };
@@ -22,25 +22,42 @@ use crate::{
 /// Conversations of a scope that are looked through where none is named.
 const CONVERSATIONS_MAX: usize = 20;
 
+/// Conversations of a scope that are listed to see which are the newest.
+const LISTED_IN_ALL_MAX: usize = 10 * LISTED_MAX;
+
 /// Newest messages of a conversation that are looked through.
 const MESSAGES_MAX: u64 = 1_000;
+
+/// Fewest messages that are asked for at once, and most.
+const STEP_MIN: u64 = 32;
+const STEP_MAX: u64 = 512;
+
+/// Messages that are looked at before other tasks get their turn, in bytes of JSON.
+const SHARE_BYTES: usize = 64 * 1024;
+
+/// About how much a query looks through in all, in bytes of JSON.
+const BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// Most messages that are read at a time, in bytes of JSON.
 const PAGE_BYTES: usize = 1024 * 1024;
 
 /// A source over what was said: in one conversation, or in the 20 of the scope that something was added
-/// to last; of each the newest 1,000 messages count. It can't be written to.
+/// to last, of the first 10,000 by id; of those that were in one second the first by id count as newer. Of
+/// each the newest 1,000 messages are looked through, the newest conversation first, until it were about
+/// 8 MiB. It can't be written to.
 ///
 /// A message's score is which part of the query's different [terms](text_terms) it has, 0 to 1; folded, so
 /// that case and accents make no difference. One without any isn't found; of two that have as many the newer comes
 /// first. A query without words finds the newest messages, unranked. The item is what the message says,
-/// of a longer one the first [`ITEM_CHARS_MAX`] characters, with `conversation`, `position` and `role` as
-/// metadata.
+/// of a longer one the first [`ITEM_CHARS_MAX`](notekeeper_domain::ITEM_CHARS_MAX) characters, with
+/// `message:STORE/CONVERSATION#POSITION` as id, `conversation`, `position` and `role` as metadata, and
+/// `truncated` where it isn't all.
 #[derive(Debug)]
 pub struct TranscriptSource {
     name: String,
     stores: Arc<dyn OpenStores>,
     store: String,
+    ids: RecordIds,
     conversation: Option<ConversationId>,
 }
 
@@ -53,10 +70,12 @@ impl TranscriptSource {
         store: impl Into<String>,
         conversation: Option<ConversationId>,
     ) -> Self {
+        let store = store.into();
         Self {
             name: name.into(),
             stores,
-            store: store.into(),
+            ids: RecordIds::of_messages(&store),
+            store,
             conversation,
         }
     }
@@ -72,15 +91,17 @@ impl TranscriptSource {
         }
         let mut newest: Vec<ListedConversation> = Vec::new();
         let mut after: Option<ConversationId> = None;
+        let mut listed = 0;
         loop {
             let page = transcripts
                 .conversations(call.scope, after.as_ref(), LISTED_MAX)
                 .await?;
             after = page.conversations.last().map(|listed| listed.id.clone());
+            listed += page.conversations.len();
             newest.extend(page.conversations);
             newest.sort_by_key(|listed| Reverse(listed.updated_at.clone()));
             newest.truncate(CONVERSATIONS_MAX);
-            if !page.more || after.is_none() {
+            if !page.more || after.is_none() || listed >= LISTED_IN_ALL_MAX {
                 return Ok(newest.into_iter().map(|listed| listed.id).collect());
             }
         }
@@ -96,11 +117,16 @@ fn transcripts(store: &dyn Store) -> Result<&dyn TranscriptStore, SourceError> {
 /// The best of the messages that were seen so far.
 struct Best<'q> {
     source: &'q str,
+    ids: &'q RecordIds,
     query: &'q SourceQuery,
     /// What is looked for.
     words: BTreeSet<String>,
     /// Best first.
     found: Vec<(Rank, Item)>,
+    /// How much was looked at, in bytes of JSON.
+    bytes: usize,
+    /// The same, since others had their turn.
+    share: usize,
 }
 
 /// Where a message stands among others.
@@ -124,12 +150,15 @@ impl Rank {
 }
 
 impl<'q> Best<'q> {
-    fn new(source: &'q str, query: &'q SourceQuery) -> Self {
+    fn new(source: &'q TranscriptSource, query: &'q SourceQuery) -> Self {
         Self {
-            source,
+            source: &source.name,
+            ids: &source.ids,
             query,
             words: text_terms(&query.text).into_iter().collect(),
             found: Vec::new(),
+            bytes: 0,
+            share: 0,
         }
     }
 
@@ -139,10 +168,12 @@ impl<'q> Best<'q> {
         position: u64,
         message: &StoredMessage,
     ) {
+        self.bytes += message.as_json().len();
+        self.share += message.as_json().len();
         let text = said(message);
         let is_ranked = !self.words.is_empty();
         let score = if is_ranked { self.shared(&text) } else { 0.0 };
-        if text.trim().is_empty() || (is_ranked && score == 0.0) {
+        if is_blank(&text) || (is_ranked && score == 0.0) {
             return;
         }
         let (place, conversation) = conversation;
@@ -151,11 +182,14 @@ impl<'q> Best<'q> {
             conversation: place,
             position,
         };
-        let known = metadata([
-            ("conversation", json!(conversation.as_str())),
-            ("position", json!(position)),
-            ("role", json!(message.role())),
-        ]);
+        let (text, known) = cut(
+            &text,
+            metadata([
+                ("conversation", json!(conversation.as_str())),
+                ("position", json!(position)),
+                ("role", json!(message.role())),
+            ]),
+        );
         if !self.query.condition.matches(&known) {
             return;
         }
@@ -163,8 +197,8 @@ impl<'q> Best<'q> {
             .found
             .partition_point(|(other, _)| other.is_before(&rank));
         if place < self.query.limit {
-            let item = Item::new(char_prefix(&text, ITEM_CHARS_MAX).0, self.source)
-                .with_id(format!("{conversation}#{position}"))
+            let item = Item::new(text, self.source)
+                .with_id(self.ids.id(&format!("{conversation}#{position}")))
                 .with_metadata(known);
             self.found.insert(place, (rank, item));
             self.found.truncate(self.query.limit);
@@ -177,6 +211,19 @@ impl<'q> Best<'q> {
         let has: BTreeSet<String> = text_terms(text).into_iter().collect();
         let shared = self.words.intersection(&has);
         shared.count() as f64 / self.words.len() as f64
+    }
+
+    /// Whether others are to have their turn.
+    fn is_due(&mut self) -> bool {
+        let is_due = self.share > SHARE_BYTES;
+        if is_due {
+            self.share = 0;
+        }
+        is_due
+    }
+
+    fn is_enough(&self) -> bool {
+        self.bytes >= BYTES_MAX
     }
 
     fn items(self) -> Vec<Item> {
@@ -201,18 +248,45 @@ fn said(message: &StoredMessage) -> String {
             }
         }
     }
-    texts.retain(|text| !text.trim().is_empty());
+    texts.retain(|text| !is_blank(text));
     texts.join("\n")
 }
 
-/// Offers the newest messages of a conversation, part by part.
+/// Offers the newest messages of a conversation, from step to step backwards, so that where there are too
+/// many the older ones are left out. Steps are small where messages are large.
 async fn look_through(
     transcripts: &dyn TranscriptStore,
     conversation: (usize, &ConversationId),
     call: &SourceCall<'_>,
     best: &mut Best<'_>,
 ) -> Result<(), SourceError> {
-    let mut selection = MessageSelection::Newest(MESSAGES_MAX);
+    let mut step = STEP_MIN;
+    let mut selection = MessageSelection::Newest(step);
+    let mut left = MESSAGES_MAX;
+    loop {
+        let before = best.bytes;
+        let seen = look_at(transcripts, conversation, call, selection, best).await?;
+        left = left.saturating_sub(seen.end - seen.start);
+        if seen.is_empty() || left == 0 || best.is_enough() {
+            return Ok(());
+        }
+        if best.bytes - before < PAGE_BYTES / 4 {
+            step = (2 * step).min(STEP_MAX);
+        }
+        let from = seen.start.saturating_sub(step.min(left));
+        selection = MessageSelection::Range(from, seen.start);
+    }
+}
+
+/// Offers the messages of a selection, page by page, and says which there were.
+async fn look_at(
+    transcripts: &dyn TranscriptStore,
+    conversation: (usize, &ConversationId),
+    call: &SourceCall<'_>,
+    mut selection: MessageSelection,
+    best: &mut Best<'_>,
+) -> Result<Range<u64>, SourceError> {
+    let mut seen: Option<Range<u64>> = None;
     loop {
         let part = transcripts
             .messages(call.scope, conversation.1, selection, PAGE_BYTES)
@@ -221,13 +295,21 @@ async fn look_through(
         for message in &part.messages {
             best.offer(conversation, next, message);
             next += 1;
+            if best.is_due() {
+                tokio::task::yield_now().await;
+            }
         }
+        let start = seen.map_or(part.first, |seen| seen.start);
+        let end = match selection {
+            MessageSelection::Range(_, end) => end,
+            _ => part.bounds.next,
+        };
         // A store that says that there are more and has none to give is not asked for ever.
-        if !part.more || part.messages.is_empty() {
-            return Ok(());
+        if !part.more || part.messages.is_empty() || best.bytes >= 2 * BYTES_MAX {
+            return Ok(start..next);
         }
-        selection = MessageSelection::Range(next, part.bounds.next);
-        tokio::task::yield_now().await;
+        seen = Some(start..next);
+        selection = MessageSelection::Range(next, end);
     }
 }
 
@@ -247,10 +329,13 @@ impl Source for TranscriptSource {
         }
         let store = self.stores.open(&self.store, call).await?;
         let transcripts = transcripts(&*store)?;
-        let mut best = Best::new(&self.name, query);
+        let mut best = Best::new(self, query);
         let conversations = self.conversations(transcripts, call).await?;
         for conversation in conversations.iter().enumerate() {
             look_through(transcripts, conversation, call, &mut best).await?;
+            if best.is_enough() {
+                break;
+            }
         }
         Ok(Answer::of(best.items()))
     }

@@ -3,7 +3,7 @@
 use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
-use notekeeper_domain::{Item, ItemMetadata, Operation, Where};
+use notekeeper_domain::{Item, ItemMetadata, Operation, Where, is_blank};
 use notekeeper_models::EmbeddingModel;
 use notekeeper_store::FoundChunk;
 
@@ -105,7 +105,7 @@ impl VectorSource {
         Ok(Item::new(found.content, &*self.name)
             .with_id(found.id)
             .with_score(found.similarity)
-            .with_metadata(found.metadata))
+            .with_metadata(found.metadata.unstamped()))
     }
 }
 
@@ -120,7 +120,7 @@ impl Source for VectorSource {
         query: &SourceQuery,
         call: &SourceCall<'_>,
     ) -> Result<Answer, SourceError> {
-        if query.limit == 0 || query.text.trim().is_empty() {
+        if query.limit == 0 || is_blank(&query.text) {
             return Ok(Answer::default());
         }
         let found = self

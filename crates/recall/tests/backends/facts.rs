@@ -16,6 +16,7 @@ on_each_store!(
     facts_are_found_as_recall_finds_them,
     what_is_written_is_remembered_under_its_id,
     conditions_are_on_the_key_and_leave_room_for_others,
+    a_fact_that_is_written_back_stays_as_it_was,
 );
 
 /// The source and its facts; `None` where the store keeps none.
@@ -44,7 +45,7 @@ async fn facts_are_found_as_recall_finds_them(kept: Kept) {
     let found = tenant.found(&source, "peanuts?", 5).await;
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].content, "diet: no peanuts");
-    assert_eq!(found[0].id.as_deref(), Some("diet"));
+    assert_eq!(found[0].id.as_deref(), Some("fact:default/diet"));
     assert_eq!(found[0].metadata.get("key"), Some(&json!("diet")));
     assert!(
         found[0]
@@ -59,14 +60,15 @@ async fn facts_are_found_as_recall_finds_them(kept: Kept) {
         ("tool", "toolchain"),
     ] {
         let found = tenant.found(&source, query, 5).await;
-        assert_eq!(found[0].id.as_deref(), Some(key), "{query}");
+        let id = format!("fact:default/{key}");
+        assert_eq!(found[0].id, Some(id), "{query}");
     }
     assert_eq!(tenant.found(&source, "%", 5).await, []);
     assert_eq!(tenant.found(&source, "diet", 0).await, []);
 
     // Without a word the newest come, and none is ranked.
     let newest = tenant.found(&source, " ", 1).await;
-    assert_eq!(newest[0].id.as_deref(), Some("toolchain"));
+    assert_eq!(newest[0].id.as_deref(), Some("fact:default/toolchain"));
     assert_eq!(newest[0].score(), None);
 }
 
@@ -90,7 +92,8 @@ async fn what_is_written_is_remembered_under_its_id(kept: Kept) {
     // A key that says nothing isn't read out.
     let found = tenant.found(&source, "passage", 5).await;
     assert_eq!(found[0].content, "a passage");
-    assert_eq!(found[0].id, Some(operation("op").item_id(1)));
+    let id = operation("op").item_id(1);
+    assert_eq!(found[0].id, Some(format!("fact:default/{id}")));
 
     for bad in [
         item(&"x".repeat(16_385), json!({"id": "x"})),
@@ -112,6 +115,47 @@ async fn what_is_written_is_remembered_under_its_id(kept: Kept) {
     assert_eq!(facts.fact(&tenant.scope, &good).await.expect("look"), None);
 }
 
+async fn a_fact_that_is_written_back_stays_as_it_was(kept: Kept) {
+    let Some((source, facts)) = source(&kept) else {
+        return kept.is_of_files();
+    };
+    let tenant = Tenant::of("acme");
+    // One has a key that is too long for an id.
+    let long = "k".repeat(500);
+    let all = [
+        ("diet", "no peanuts"),
+        ("diet: of Ada", "diet: of Ada: diet"),
+        (&long, "x"),
+        ("none", ""),
+    ];
+    for (key, value) in all {
+        remember(facts, &tenant, key, value).await;
+    }
+    let handed = |item: notekeeper_domain::Item| {
+        // As who asks by the activities has it: the id stands in the metadata.
+        let id = json!(item.id.clone());
+        let known = item.metadata.with("id", id);
+        item.with_metadata(known)
+    };
+    for round in 0..3 {
+        let found = tenant.found(&source, "", 10).await;
+        assert_eq!(found.len(), all.len());
+        let items: Vec<_> = found.into_iter().map(handed).collect();
+        let id = format!("op-{round}");
+        tenant.write(&source, &items, &id).await.expect("write");
+        for (key, value) in all {
+            let key = FactKey::parse(key).expect("a valid name");
+            let fact = facts.fact(&tenant.scope, &key).await.expect("look");
+            assert_eq!(fact.expect("it is there").fact.value(), value);
+        }
+    }
+    // Also under the plain key, where the metadata says that the text stands under it.
+    let items = [item("diet: fish", json!({"id": "diet", "key": "diet"}))];
+    tenant.write(&source, &items, "op").await.expect("write");
+    let found = tenant.found(&source, "fish", 1).await;
+    assert_eq!(found[0].content, "diet: fish");
+}
+
 async fn conditions_are_on_the_key_and_leave_room_for_others(kept: Kept) {
     let Some((source, facts)) = source(&kept) else {
         return kept.is_of_files();
@@ -124,7 +168,7 @@ async fn conditions_are_on_the_key_and_leave_room_for_others(kept: Kept) {
         let found = tenant
             .found_where(&source, query, 1, json!({"key": "key-3"}))
             .await;
-        assert_eq!(found[0].id.as_deref(), Some("key-3"));
+        assert_eq!(found[0].id.as_deref(), Some("fact:default/key-3"));
         let none = tenant
             .found_where(&source, query, 5, json!({"key": "key-_"}))
             .await;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use notekeeper_domain::{NOTE_CHARS_MAX_DEFAULT, NoteName};
+use notekeeper_domain::{ITEM_CHARS_MAX, Item, NoteName, SEARCH_FILES_MAX_DEFAULT};
 use notekeeper_recall::{FileSource, Source as _, SourceError};
 use notekeeper_store::{Expected, FileOptions, FileStore, MutationError, Store, WriteRequest};
 use serde_json::json;
@@ -18,6 +18,8 @@ on_each_store!(
     tools_and_the_source_see_the_same_notes,
     a_path_that_names_no_note_is_refused,
     of_a_long_note_the_beginning_counts,
+    a_passage_does_not_take_the_place_of_its_note,
+    somebody_elses_change_of_a_note_is_not_lost,
     more_notes_than_are_read_at_a_time_are_all_looked_at,
 );
 
@@ -54,13 +56,13 @@ async fn notes_are_ranked_by_how_often_the_words_of_the_query_stand_in_them(kept
     let expected = [("a.md", 3.0), ("c.md", 3.0), ("b.md", 2.0)];
     assert_eq!(
         ranked,
-        expected.map(|(id, score)| (id.to_owned(), Some(score)))
+        expected.map(|(id, score)| (format!("note:default/{id}"), Some(score)))
     );
     assert_eq!(found[2].content, "A refund in days.\n");
     assert_eq!(found[2].source, "files");
     assert_eq!(
         tenant.found(&source, "refund", 1).await[0].id.as_deref(),
-        Some("a.md")
+        Some("note:default/a.md")
     );
     for query in ["", "\n", "absent", "%", "_", "a.a", "REFUND%"] {
         assert_eq!(tenant.found(&source, query, 10).await, [], "{query}");
@@ -158,11 +160,105 @@ async fn a_path_that_names_no_note_is_refused(kept: Kept) {
 async fn of_a_long_note_the_beginning_counts(kept: Kept) {
     let tenant = Tenant::of("acme");
     let source = source(&kept);
-    let long = format!("alpha {} omega", "固".repeat(NOTE_CHARS_MAX_DEFAULT));
+    let long = format!("alpha {} omega", "固".repeat(ITEM_CHARS_MAX));
     put(&kept, &tenant, "long.md", &long).await;
     let found = tenant.found(&source, "alpha", 5).await;
-    assert_eq!(found[0].content.chars().count(), NOTE_CHARS_MAX_DEFAULT);
+    assert_eq!(found[0].content.chars().count(), ITEM_CHARS_MAX);
+    assert_eq!(found[0].metadata.get("truncated"), Some(&json!(true)));
     assert_eq!(tenant.found(&source, "omega", 5).await, []);
+
+    // It doesn't take the place of the whole note.
+    let error = tenant.write(&source, &found, "op").await;
+    assert_is_a_part(&error.expect_err("an error"));
+    assert_eq!(text(&kept, &tenant, "long.md").await, Some(long));
+
+    let exact = format!("beta {}", "x".repeat(ITEM_CHARS_MAX - 5));
+    put(&kept, &tenant, "exact.md", &exact).await;
+    let found = tenant.found(&source, "beta", 5).await;
+    assert_eq!(found[0].metadata.get("truncated"), None);
+    tenant.write(&source, &found, "op-2").await.expect("write");
+    assert_eq!(text(&kept, &tenant, "exact.md").await, Some(exact));
+}
+
+#[track_caller]
+fn assert_is_a_part(error: &SourceError) {
+    assert!(matches!(error, SourceError::Invalid(_)), "{error:?}");
+    insta::allow_duplicates! {
+        insta::assert_snapshot!(error, @"`items[0]` is only a part of its note, and would take the place of all of it; give the whole text, without what a query said of the part");
+    }
+}
+
+async fn a_passage_does_not_take_the_place_of_its_note(kept: Kept) {
+    let tenant = Tenant::of("acme");
+    let source = source(&kept);
+    put(&kept, &tenant, "a.md", "one\n\ntwo\n").await;
+    for id in ["note:default/a.md#1", "note:other/a.md#1"] {
+        let passage = item("one", json!({"id": id, "path": "a.md"}));
+        let error = tenant.write(&source, &[passage], "op").await;
+        assert_is_a_part(&error.expect_err("an error"));
+    }
+    assert_eq!(
+        text(&kept, &tenant, "a.md").await.as_deref(),
+        Some("one\n\ntwo\n")
+    );
+}
+
+async fn somebody_elses_change_of_a_note_is_not_lost(kept: Kept) {
+    let tenant = Tenant::of("acme");
+    let source = source(&kept);
+    put(&kept, &tenant, "a.md", "alpha\n").await;
+    let mut found = tenant.found(&source, "alpha", 1).await;
+    found[0].content.push_str("mine\n");
+    put(&kept, &tenant, "a.md", "alpha\ntheirs\n").await;
+    let error = tenant.write(&source, &found, "op").await;
+    let error = error.expect_err("an error");
+    assert!(
+        matches!(error, SourceError::Mutation(MutationError::VersionConflict)),
+        "{error:?}"
+    );
+    let theirs = text(&kept, &tenant, "a.md").await;
+    assert_eq!(theirs.as_deref(), Some("alpha\ntheirs\n"));
+
+    // Found anew it is written, once: a repetition is none too late.
+    let mut found = tenant.found(&source, "alpha", 1).await;
+    found[0].content.push_str("mine\n");
+    for _ in 0..2 {
+        tenant.write(&source, &found, "op-2").await.expect("write");
+        let both = text(&kept, &tenant, "a.md").await;
+        assert_eq!(both.as_deref(), Some("alpha\ntheirs\nmine\n"));
+    }
+
+    // What another store says of its own note is no version here.
+    let known = json!({"id": "note:other/a.md", "path": "a.md", "version": "77"});
+    let theirs = item("of another store", known);
+    tenant
+        .write(&source, &[theirs], "op-3")
+        .await
+        .expect("write");
+    let odd = item("x", json!({"path": "a.md", "version": 7}));
+    let error = tenant.write(&source, &[odd], "op-4").await;
+    let error = error.expect_err("an error").to_string();
+    assert!(error.starts_with("`items[0]` has a `version`"), "{error}");
+}
+
+#[tokio::test]
+async fn as_many_notes_are_looked_through_as_by_a_search() {
+    let kept = Kept::in_memory().await;
+    let tenant = Tenant::of("acme");
+    let last = SEARCH_FILES_MAX_DEFAULT;
+    for number in 0..=last {
+        put(
+            &kept,
+            &tenant,
+            &format!("n{number:04}.md"),
+            &format!("x{number:04}\n"),
+        )
+        .await;
+    }
+    let source = source(&kept);
+    let found: Vec<Item> = tenant.found(&source, &format!("x{:04}", last - 1), 5).await;
+    assert_eq!(found.len(), 1);
+    assert_eq!(tenant.found(&source, &format!("x{last:04}"), 5).await, []);
 }
 
 async fn more_notes_than_are_read_at_a_time_are_all_looked_at(kept: Kept) {
@@ -174,7 +270,7 @@ async fn more_notes_than_are_read_at_a_time_are_all_looked_at(kept: Kept) {
     put(&kept, &tenant, "z.md", "alpha alpha last\n").await;
     let found = tenant.found(&source, "alpha", 2).await;
     let ids: Vec<_> = found.into_iter().filter_map(|item| item.id).collect();
-    assert_eq!(ids, ["z.md", "n000.md"]);
+    assert_eq!(ids, ["note:default/z.md", "note:default/n000.md"]);
     let last = tenant
         .found_where(&source, "alpha", 5, json!({"path": "z.md"}))
         .await;
@@ -196,7 +292,7 @@ async fn what_is_no_note_keeps_nobody_from_the_others() {
     let source = FileSource::new("files", opening(&store), "default");
     let found = Tenant::of("acme").found(&source, "alpha", 10).await;
     let ids: Vec<_> = found.into_iter().filter_map(|item| item.id).collect();
-    assert_eq!(ids, ["a.md", "z.md"]);
+    assert_eq!(ids, ["note:default/a.md", "note:default/z.md"]);
 }
 
 #[tokio::test]

@@ -44,7 +44,7 @@ const ODD: [&str; 24] = [
 ];
 
 async fn no_query_is_syntax_or_an_error(kept: Kept) {
-    let tenant = Tenant::of("acme");
+    let mut tenant = Tenant::of("acme");
     let mut sources = kept.writable();
     sources.push(Arc::new(ScratchpadSource::new("pad")));
     match (kept.store.transcripts(), kept.store.journal()) {
@@ -66,13 +66,31 @@ async fn no_query_is_syntax_or_an_error(kept: Kept) {
         "\u{56fa}".repeat(9_000),
     ];
     for source in sources {
-        let items = [item("text", json!({"id": "1", "path": "1.md"}))];
+        let items = [item("ξύλο", json!({"id": "1", "path": "1.md"}))];
         if source.accepts_writes() {
-            tenant.write(&*source, &items, "op").await.expect("write");
+            let written = tenant.write(&*source, &items, "op").await.expect("write");
+            tenant.scratchpad.extend(written.scratchpad);
         }
         for query in ODD.into_iter().chain(long.iter().map(String::as_str)) {
             let answer = tenant.query(&*source, query, 5).await;
-            assert!(answer.is_ok(), "{query:?} of {}: {answer:?}", source.name());
+            let answer =
+                answer.unwrap_or_else(|error| panic!("{query:?} of {}: {error}", source.name()));
+            assert!(answer.is_whole(), "{query:?} of {}", source.name());
+            // None has a word of what is there: who looks for words finds nothing.
+            if ["file", "in_memory", "pad", "said"].contains(&source.name()) {
+                let blank = notekeeper_domain::is_blank(query);
+                assert!(
+                    blank || answer.items.is_empty(),
+                    "{query:?} of {}: {answer:?}",
+                    source.name()
+                );
+            }
+        }
+        // And none of them did anything.
+        if source.accepts_writes() {
+            let found = tenant.found(&*source, "ξύλο", 5).await;
+            let kept = found.iter().filter(|item| item.content.contains("ξύλο"));
+            assert_eq!(kept.count(), 1, "{}: {found:?}", source.name());
         }
     }
 }

@@ -1,9 +1,10 @@
 //! The scratchpad as a source.
 
+use notekeeper_domain::ITEM_CHARS_MAX;
 use notekeeper_recall::{ScratchpadSource, Source as _};
 use serde_json::json;
 
-use crate::fixture::{Tenant, item, operation};
+use crate::fixture::{Tenant, item, metadata, operation};
 
 #[tokio::test]
 async fn what_a_workflow_holds_is_looked_through_and_what_is_written_goes_back_to_it() {
@@ -39,6 +40,7 @@ async fn what_a_workflow_holds_is_looked_through_and_what_is_written_goes_back_t
 
     tenant.scratchpad.extend(written.scratchpad);
     assert_eq!(tenant.found(&source, "beta", 5).await[0].content, "beta");
+    assert_eq!(found[0].id.as_deref(), Some("scratchpad:customer"));
     let nothing = tenant.write(&source, &[], "op").await.expect("nothing");
     assert_eq!(nothing, notekeeper_recall::Written::default());
     let bad = [item("good", json!({})), item("\0", json!({}))];
@@ -47,4 +49,39 @@ async fn what_a_workflow_holds_is_looked_through_and_what_is_written_goes_back_t
         .await
         .expect_err("an error");
     assert!(error.to_string().starts_with("`items[1]` "), "{error}");
+}
+
+#[tokio::test]
+async fn an_entry_that_is_written_back_stays_as_it_was() {
+    let source = ScratchpadSource::new("pad");
+    let mut tenant = Tenant::of("acme");
+    let kept = json!({"content": "alpha", "metadata": {"tier": "public"}});
+    tenant.scratchpad.extend([
+        ("customer".to_owned(), json!("Ada")),
+        ("k".repeat(500), json!("long")),
+        ("kept".to_owned(), kept),
+        ("sha256:x".to_owned(), json!("no digest")),
+    ]);
+    let before = tenant.scratchpad.clone();
+    for round in 0..3 {
+        let found = tenant.found(&source, "", 10).await;
+        assert_eq!(found.len(), before.len());
+        let written = tenant.write(&source, &found, &format!("op-{round}")).await;
+        tenant
+            .scratchpad
+            .extend(written.expect("written").scratchpad);
+        assert_eq!(tenant.scratchpad, before);
+    }
+
+    // What is but the beginning of an entry doesn't take the place of all of it.
+    let long = format!("alpha {}", "x".repeat(ITEM_CHARS_MAX));
+    tenant.scratchpad = [("long".to_owned(), json!(long))].into();
+    let found = tenant.found(&source, "alpha", 1).await;
+    assert_eq!(found[0].metadata, metadata(json!({"truncated": true})));
+    let error = tenant.write(&source, &found, "op").await;
+    let error = error.expect_err("an error").to_string();
+    assert!(
+        error.starts_with("`items[0]` is the beginning of"),
+        "{error}"
+    );
 }

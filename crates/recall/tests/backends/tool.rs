@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use notekeeper_domain::Item;
+use notekeeper_domain::{ITEM_CHARS_MAX, Item};
 use notekeeper_recall::{
     SearchTool, Source as _, SourceCall, SourceError, SourceQuery, ToolCallError, ToolSource,
     Written,
@@ -220,4 +220,25 @@ async fn what_a_tool_fails_with_says_whether_to_ask_again() {
     let error = tenant.query(&source, "x", 5).await.expect_err("an error");
     assert!(matches!(error, SourceError::Unsupported(_)) && !error.is_passing());
     assert_eq!(error.to_string(), "the search tool refused: 404");
+}
+
+#[tokio::test]
+async fn whatever_a_tool_answers_its_items_can_be_kept() {
+    let long = "x".repeat(ITEM_CHARS_MAX + 1);
+    let found = items(json!([
+        {"content": "a", "id": "x\0", "k": "\0", "\0": 1, "url": "/a"},
+        {"content": long, "id": "y".repeat(401), "much": "z".repeat(20_000), "url": "/b"},
+        {"content": "\u{1c} \u{a0}", "id": "blank"},
+        {"content": "c", "id": "fine", "metadata": {"deep": [[{"n": [1]}]]}},
+    ]))
+    .await;
+    let ids: Vec<_> = found.iter().map(|item| item.id.as_deref()).collect();
+    assert_eq!(ids, [None, None, Some("fine")]);
+    assert_eq!(found[0].metadata, metadata(json!({"url": "/a"})));
+    assert_eq!(found[1].content.chars().count(), ITEM_CHARS_MAX);
+    let known = json!({"truncated": true, "url": "/b"});
+    assert_eq!(found[1].metadata, metadata(known));
+    for item in found {
+        assert_eq!(item.check(), Ok(()));
+    }
 }

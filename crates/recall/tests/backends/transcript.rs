@@ -1,8 +1,12 @@
 //! Transcripts as a source.
 
-use std::sync::Arc;
+use std::{
+    cmp::Reverse,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use notekeeper_domain::{ConversationId, ITEM_CHARS_MAX, StoredMessage};
+use notekeeper_domain::{ConversationId, ITEM_CHARS_MAX, Item, StoredMessage};
 use notekeeper_recall::{Source as _, SourceError, TranscriptSource, Written};
 use notekeeper_store::{Store, TranscriptStore, conformance::MinimalStore};
 use serde_json::{Value, json};
@@ -41,6 +45,12 @@ fn said(role: &str, text: &str) -> Value {
     json!({"role": role, "content": text})
 }
 
+/// Conversation and position of a message.
+fn place(item: &Item) -> &str {
+    let id = item.id.as_deref().expect("an id");
+    id.strip_prefix("message:default/").expect("its store")
+}
+
 /// The source over all conversations; `None` where the store keeps none.
 fn source(kept: &Kept) -> Option<(TranscriptSource, &dyn TranscriptStore)> {
     let transcripts = kept.store.transcripts()?;
@@ -70,10 +80,7 @@ async fn messages_are_ranked_by_the_words_that_they_share_with_the_query(kept: K
     .await;
 
     let found = tenant.found(&source, "refund takes five", 10).await;
-    let ranked: Vec<_> = found
-        .iter()
-        .map(|item| item.id.clone().expect("an id"))
-        .collect();
+    let ranked: Vec<_> = found.iter().map(|item| place(item)).collect();
     assert_eq!(ranked, ["main#1", "main#4", "main#3", "main#0"]);
     assert_eq!(found[0].score(), Some(1.0));
     assert_eq!(found[3].score(), Some(1.0 / 3.0));
@@ -82,10 +89,8 @@ async fn messages_are_ranked_by_the_words_that_they_share_with_the_query(kept: K
     assert_eq!(found[0].metadata, metadata(known));
     assert_eq!(found[0].source, "said");
 
-    assert_eq!(
-        tenant.found(&source, "refund", 1).await[0].id.as_deref(),
-        Some("main#4")
-    );
+    let first = &tenant.found(&source, "refund", 1).await[0];
+    assert_eq!(first.id.as_deref(), Some("message:default/main#4"));
     assert_eq!(tenant.found(&source, "refund", 0).await, []);
     for query in ["absent", "%", "_", "refund_", "refund%"] {
         let found = tenant.found(&source, query, 5).await;
@@ -100,19 +105,16 @@ async fn messages_are_ranked_by_the_words_that_they_share_with_the_query(kept: K
     let users = tenant
         .found_where(&source, "refund", 5, json!({"role": "user"}))
         .await;
-    assert_eq!(users[0].id.as_deref(), Some("main#0"));
+    assert_eq!(place(&users[0]), "main#0");
     assert_eq!(users.len(), 1);
 
     // Without words: the newest, unranked.
     let newest = tenant.found(&source, " \n", 2).await;
     let ids: Vec<_> = newest
         .iter()
-        .map(|item| (item.id.clone().expect("an id"), item.score()))
+        .map(|item| (place(item), item.score()))
         .collect();
-    assert_eq!(
-        ids,
-        [("main#4".to_owned(), None), ("main#3".to_owned(), None)]
-    );
+    assert_eq!(ids, [("main#4", None), ("main#3", None)]);
 
     let written = tenant.write(&source, &[item("x", json!({}))], "op").await;
     assert_eq!(written.expect("refused"), Written::refused_by("said"));
@@ -190,6 +192,9 @@ async fn all_dialects_are_read_and_calls_are_not(kept: Kept) {
     let found = tenant.found(&source, "alpha", 10).await;
     let contents: Vec<&str> = found.iter().map(|item| item.content.as_str()).collect();
     assert_eq!(contents[0].chars().count(), ITEM_CHARS_MAX);
+    let cut = found.iter().map(|item| item.metadata.get("truncated"));
+    let cut: Vec<_> = cut.map(|cut| cut.is_some()).collect();
+    assert_eq!(cut, [true, false, false, false]);
     assert_eq!(
         contents[1..],
         ["alpha result", "alpha theirs", "alpha plain"]
@@ -208,8 +213,8 @@ async fn the_newest_thousand_messages_count_however_large_they_are(kept: Kept) {
     messages.extend((980..1_001).map(large));
     add(transcripts, &tenant, "main", &messages).await;
     assert_eq!(tenant.found(&source, "bird", 5).await, []);
-    let ids = |items: Vec<notekeeper_domain::Item>| -> Vec<String> {
-        items.into_iter().filter_map(|item| item.id).collect()
+    let ids = |items: Vec<Item>| -> Vec<String> {
+        items.iter().map(|item| place(item).to_owned()).collect()
     };
     assert_eq!(ids(tenant.found(&source, "1", 5).await), ["main#1"]);
     assert_eq!(
@@ -223,16 +228,76 @@ async fn of_many_conversations_the_newest_twenty_count(kept: Kept) {
         return kept.is_of_files();
     };
     let tenant = Tenant::of("acme");
+    let alpha = [said("user", "alpha")];
     for number in 0..23 {
-        add(
-            transcripts,
-            &tenant,
-            &format!("c{number:02}"),
-            &[said("user", "alpha")],
-        )
-        .await;
+        add(transcripts, &tenant, &format!("c{number:02}"), &alpha).await;
     }
-    assert_eq!(tenant.found(&source, "alpha", 100).await.len(), 20);
+    let listed = async |tenant: &Tenant| {
+        let listed = transcripts.conversations(&tenant.scope, None, 100).await;
+        listed.expect("listed").conversations
+    };
+    // The last by id was added to last, by the store's own clock, which counts in seconds.
+    let newest = listed(&tenant).await.into_iter().map(|it| it.updated_at);
+    let newest = newest.max().expect("conversations");
+    if newest.is_some() {
+        let clock = Tenant::of("clock");
+        let patience = Instant::now();
+        loop {
+            add(transcripts, &clock, "main", &alpha).await;
+            if listed(&clock).await[0].updated_at > newest {
+                break;
+            }
+            assert!(
+                patience.elapsed() < Duration::from_secs(60),
+                "no second passed"
+            );
+            tokio::task::yield_now().await;
+        }
+        add(transcripts, &tenant, "c22", &alpha).await;
+    }
+    let mut expected = listed(&tenant).await;
+    expected.sort_by_key(|it| (Reverse(it.updated_at.clone()), it.id.as_str().to_owned()));
+    let expected: Vec<String> = expected[..20]
+        .iter()
+        .map(|it| it.id.as_str().to_owned())
+        .collect();
+    if newest.is_some() {
+        assert_eq!(expected[0], "c22");
+    }
+
+    let found = tenant.found(&source, "alpha", 100).await;
+    let conversations = found
+        .iter()
+        .map(|item| place(item).split_once('#').expect("both").0);
+    let mut conversations: Vec<_> = conversations.collect();
+    conversations.dedup();
+    assert_eq!(conversations, expected);
+}
+
+#[tokio::test]
+async fn of_messages_that_are_too_many_bytes_the_newest_are_looked_at() {
+    let kept = Kept::in_memory().await;
+    let (source, transcripts) = source(&kept).expect("it keeps transcripts");
+    let tenant = Tenant::of("acme");
+    let large = |number: usize| said("user", &format!("n{number} alpha {}", "x".repeat(300_000)));
+    let messages: Vec<Value> = (0..80).map(large).collect();
+    add(transcripts, &tenant, "main", &messages).await;
+    add(transcripts, &tenant, "other", &messages[..1]).await;
+    let found = tenant.found(&source, "alpha", 100).await;
+    let positions: Vec<u64> = found
+        .iter()
+        .map(|item| {
+            item.metadata
+                .get("position")
+                .and_then(Value::as_u64)
+                .expect("one")
+        })
+        .collect();
+    let seen = positions.len() as u64;
+    // 8 to 16 MiB of 300 kB each, without a gap.
+    assert!((28..=56).contains(&seen), "{seen}");
+    let newest: Vec<u64> = (80 - seen..80).rev().collect();
+    assert_eq!(positions, newest);
 }
 
 #[tokio::test]

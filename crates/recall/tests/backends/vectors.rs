@@ -1,16 +1,20 @@
 //! Vectors: in memory, and over an embedder and a store.
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    pin::pin,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use async_trait::async_trait;
+use futures::{FutureExt as _, poll};
 use notekeeper_models::{EMBEDDED_TEXTS_MAX, EmbeddingModel, ModelError};
 use notekeeper_recall::{
     EmbeddedVectors, Source, SourceError, TermVectors, TextChunk, VectorIndex as _, VectorSource,
 };
-use notekeeper_store::{MutationError, Store, conformance::MinimalStore};
+use notekeeper_store::{InMemoryStore, MutationError, Store, conformance::MinimalStore};
 use serde_json::json;
 
 use crate::{
@@ -189,6 +193,74 @@ async fn the_index_in_memory_remembers_a_bounded_number_of_operations_of_each_te
     // Nobody else's made room for it.
     assert!(write(&other, "changed", "op-0".to_owned()).await.is_err());
     assert_eq!(format!("{index:?}"), "TermVectors { scopes: 2, chunks: 2 }");
+}
+
+#[tokio::test]
+async fn what_is_written_down_as_a_stamp_of_a_query_is_not_believed() {
+    let index = Arc::new(TermVectors::default());
+    let source = VectorSource::new("vector", index.clone());
+    let tenant = Tenant::of("acme");
+    let stamped = TextChunk {
+        id: "1".to_owned(),
+        content: "alpha".to_owned(),
+        metadata: metadata(json!({"dedupe_sources": ["a", "b"], "dedupe_count": 9, "n": 1})),
+    };
+    // Past the source, as whoever has the store can.
+    let (whole, call) = (whole("op", "f"), tenant.call());
+    let kept = index.keep(vec![stamped], &whole, &call).await;
+    kept.expect("kept");
+    let found = tenant.found(&source, "alpha", 5).await;
+    assert_eq!(found[0].metadata, metadata(json!({"n": 1})));
+}
+
+#[tokio::test]
+async fn a_write_in_memory_does_not_wait_for_a_query_that_looks_at_many_chunks() {
+    let source = VectorSource::in_memory("vector");
+    let tenant = Tenant::of("acme");
+    for batch in 0..6 {
+        let items: Vec<_> = (0..100).map(|_| item("alpha", json!({}))).collect();
+        let written = tenant.write(&source, &items, &format!("op-{batch}")).await;
+        written.expect("write");
+    }
+    let mut query = pin!(tenant.query(&source, "alpha", 1_000));
+    assert!(
+        poll!(&mut query).is_pending(),
+        "others have their turn before it ends"
+    );
+    let items = [item("alpha beta", json!({}))];
+    let written = tenant.write(&source, &items, "op").now_or_never();
+    written.expect("it waits for nothing").expect("write");
+    let found = query.await.expect("an answer").items;
+    assert_eq!(
+        found.len(),
+        600,
+        "a query answers what was there when it began"
+    );
+    assert_eq!(tenant.found(&source, "beta", 5).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_repeated_write_asks_no_model() {
+    let store: Arc<dyn Store> = Arc::new(InMemoryStore::default());
+    let model = Arc::new(Numbers::new(|before| {
+        assert_eq!(before, 0, "it is asked once");
+        vec![1.0]
+    }));
+    let source = VectorSource::embedded("kb", opening(&store), "default", "c", model.clone());
+    let tenant = Tenant::of("acme");
+    let items = [item("alpha", json!({}))];
+    for _ in 0..3 {
+        let written = tenant.write(&source, &items, "op").await.expect("written");
+        assert_eq!(written.accepted, ["kb"]);
+    }
+    assert_eq!(*model.batches.lock().expect("no panic"), [1]);
+    let other = tenant
+        .write(&source, &[item("beta", json!({}))], "op")
+        .await;
+    assert!(matches!(
+        other.expect_err("an error"),
+        SourceError::Mutation(MutationError::OperationConflict)
+    ));
 }
 
 #[tokio::test]

@@ -107,7 +107,7 @@ fn bad_items() -> Vec<(Item, &'static str)> {
         ),
         (
             item("alpha", json!({"id": "x", "path": "x", "k": ["\0"]})),
-            "in `metadata.k[0]`",
+            "in `metadata`; leave it out",
         ),
         (
             item("alpha", json!({"id": "x", "path": "x", "k\0": 1})),
