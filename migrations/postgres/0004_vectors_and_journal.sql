@@ -37,11 +37,6 @@ alter table chunks alter column embedding set storage external;
 -- Grows from receipt to receipt: drawn when a receipt is written, after what it tells of was locked,
 -- so the receipts of one note come in the order of its versions, which their times needn't. Null for
 -- those that are older than this migration. Added without a default first, or every row would be
--- written anew.
+-- written anew. The next migration brings the index.
 alter table receipts add column order_number bigint;
 alter table receipts alter column order_number set default nextval('note_versions');
-
--- The newest changes of notes, those without a number after all others.
-create index receipts_by_order on receipts
-    (scope, order_number desc nulls last, created_at desc, id desc)
-    where kind in ('edit', 'write', 'delete');

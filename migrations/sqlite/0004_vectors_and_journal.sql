@@ -31,7 +31,14 @@ create table chunks (
 -- can be equal. Null for those that are older than this migration, and for receipts of all else.
 alter table receipts add column order_number integer;
 
--- The newest changes of notes, those without a number after all others: null is the least of all.
-create index receipts_by_order on receipts
-    (scope, order_number desc, created_at desc, id desc)
-    where kind in ('edit', 'write', 'delete');
+-- Programs of the release before, which may go on while a newer one migrates their file, give no
+-- number: what they change comes in its place all the same. Its twin has a default instead, which may
+-- not ask a table here.
+create trigger receipts_get_numbers after insert on receipts
+when new.order_number is null and new.kind in ('edit', 'write', 'delete')
+begin
+    update note_versions set newest = newest + 1;
+
+    update receipts set order_number = (select newest from note_versions)
+    where scope = new.scope and id = new.id;
+end;

@@ -28,6 +28,15 @@ pub(super) enum Fault {
 }
 
 impl Fault {
+    /// The code of a lock that wasn't free in time.
+    pub(super) const LOCK_WAIT: &'static str = "55P03";
+
+    /// The code of a role that lacks a privilege.
+    pub(super) const DENIED: &'static str = "42501";
+
+    /// The code of a file that the server lacks, such as an extension's library.
+    pub(super) const NO_FILE: &'static str = "58P01";
+
     /// A failure while getting a connection: nothing was asked of the database yet.
     pub(super) fn of_connecting(error: sqlx::Error) -> Self {
         let reason: Cow<'static, str> = match &error {
@@ -57,6 +66,11 @@ impl Fault {
             reason: "the server doesn't answer".into(),
             in_doubt,
         }
+    }
+
+    /// Whether a code is that of a table, a column, a schema, a type or an operator that isn't there.
+    pub(super) fn is_of_missing(code: &str) -> bool {
+        matches!(code, "42P01" | "42703" | "3F000" | "42704" | "42883")
     }
 
     fn unavailable(reason: impl Into<String>) -> Self {
@@ -95,8 +109,7 @@ impl From<sqlx::Error> for Fault {
 fn of_code(code: &str, constraint: &str) -> Fault {
     match code {
         "23505" if constraint == "receipts_pkey" => Fault::ReceiptTaken,
-        // A table, a column, a schema, a type, an operator.
-        "42P01" | "42703" | "3F000" | "42704" | "42883" => Fault::Missing,
+        code if Fault::is_of_missing(code) => Fault::Missing,
         "25006" => Fault::ReadOnlyServer,
         // The server took its connection back. Its report can arrive in place of the answer to
         // a commit.
@@ -126,19 +139,19 @@ fn is_shutdown(code: &str) -> bool {
 fn is_passing(code: &str) -> bool {
     matches!(
         code,
-        "25P03" | "40001" | "40P01" | "55P03" | "57P03" | "53300"
+        "25P03" | "40001" | "40P01" | Fault::LOCK_WAIT | "57P03" | "53300"
     ) || is_shutdown(code)
 }
 
 /// A code with words for those that a person can act on.
-fn described(code: &str) -> String {
+pub(super) fn described(code: &str) -> String {
     let words = match code {
         "25P03" => "the server gave up a transaction that stood still",
         "28000" | "28P01" => "authentication failed",
         "3D000" => "there is no such database",
         "40001" => "serialization failure",
         "40P01" => "deadlock",
-        "42501" => "the role lacks a privilege",
+        Fault::DENIED => "the role lacks a privilege",
         "53100" => "the disk is full",
         "53300" => "too many connections",
         "57014" => "the statement took too long",

@@ -5,7 +5,12 @@ use sqlx::{
     migrate::{Migrate, MigrateError, Migrator},
 };
 
-use super::{extension::provide_extension, fault::Fault, store::PostgresStore};
+use super::{
+    extension::provide_extension,
+    fault::Fault,
+    migration_locks::{apply, lock_run},
+    store::PostgresStore,
+};
 use crate::StoreError;
 
 static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/postgres");
@@ -37,8 +42,11 @@ pub(super) fn newest_known_migration() -> i64 {
 }
 
 impl PostgresStore {
-    /// Applies the migrations that the database lacks, each in a transaction of its own, and
-    /// creates the schema where it is missing. Runs at the same time wait for each other.
+    /// Applies the migrations that the database lacks, and creates the schema where it is missing. Runs
+    /// at the same time wait for each other. Each is a transaction of its own; but where an index over
+    /// many rows is all that one brings, it is built beside the work of others. A migration that needs a
+    /// table for itself waits for it no longer than two seconds at once, so that those who come after it
+    /// don't stand still, and tries again for a minute and a half.
     ///
     /// Creates the extension pgvector as well, in the schema `public`, where the database lacks it, the
     /// server has it and the role may; otherwise [`MigrationReport::notices`] says so.
@@ -50,7 +58,8 @@ impl PostgresStore {
     ///
     /// [`StoreError::TooNew`] where the database has migrations that this program doesn't know;
     /// [`StoreError::Unexpected`] where an applied migration differs from the one known, or the
-    /// role lacks a privilege; [`StoreError::Unavailable`]. A server that is silent from the
+    /// role lacks a privilege; [`StoreError::Unavailable`], also where transactions of others kept a table
+    /// all that time. A server that is silent from the
     /// start is given up; once the run has begun, it takes as long as it takes.
     pub async fn migrate(&self) -> Result<MigrationReport, StoreError> {
         // Apart from the pool: it gets settings that no operation should inherit, and closing it
@@ -80,7 +89,7 @@ async fn migrate(
     connection: &mut PgConnection,
     schema: Option<&str>,
 ) -> Result<MigrationReport, StoreError> {
-    connection.lock().await.map_err(of_migration)?;
+    lock_run(connection).await.map_err(of_migration)?;
     if let Some(schema) = schema {
         create_schema(connection, schema).await.map_err(settled)?;
     }
@@ -115,10 +124,10 @@ async fn migrate(
                 )));
             }
             None => {
-                connection
-                    .apply(MIGRATIONS_TABLE, migration)
-                    .await
-                    .map_err(of_migration)?;
+                let got_locks = apply(connection, MIGRATIONS_TABLE, migration).await;
+                if !got_locks.map_err(of_migration)? {
+                    return Err(no_locks(migration.version));
+                }
                 applied.push((migration.version, migration.description.to_string()));
             }
         }
@@ -161,6 +170,14 @@ async fn create_schema(connection: &mut PgConnection, schema: &str) -> Result<()
             .await?;
     }
     Ok(())
+}
+
+/// A migration that others left no moment.
+fn no_locks(version: i64) -> StoreError {
+    StoreError::Unavailable(format!(
+        "migration {version} found no moment in which no transaction used its tables; end those that \
+         last long, then run `notekeeper migrate` again"
+    ))
 }
 
 fn of_migration(error: MigrateError) -> StoreError {

@@ -16,6 +16,7 @@ mod journal;
 mod lease;
 mod messages;
 mod migrate;
+mod migration_locks;
 mod note_index;
 mod note_store;
 mod options;

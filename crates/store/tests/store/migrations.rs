@@ -7,13 +7,14 @@ use notekeeper_domain::{Fact, RecallQuery};
 use notekeeper_store::{MutationError, PostgresStore, Store, StoreError};
 use sqlx::{
     AssertSqlSafe, Connection as _, Executor, PgConnection, SqliteConnection,
-    migrate::Migrator,
+    migrate::{Migrate as _, Migrator},
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
 use crate::{
     database::{Database, append, operation, scope, text},
     database_file::DatabaseFile,
+    faults::{until, within_patience},
     messages::{conversation, message},
     vectors::{chunk, collection, nearest},
 };
@@ -230,6 +231,8 @@ async fn first_migrations(kind: &str, count: usize) -> Migrator {
     }
     let mut migrator = Migrator::new(place.path()).await.expect("migrations");
     migrator.dangerous_set_table_name("notekeeper_migrations");
+    // A schema of its own needs none; one that lies in wait is in the way of those who build indexes.
+    migrator.set_locking(false);
     migrator
 }
 
@@ -326,6 +329,126 @@ async fn assert_tells_and_finds(store: &impl Store) {
     assert_eq!(found.expect("found").len(), 1);
 }
 
+/// What programs of the release before write, which go on while a newer one migrates.
+const BY_OLD: &[&str] = &[
+    "insert into receipts (scope, id, fingerprint, kind, name, status, version, existed) \
+     values ('t/main', 'z, by old', 'f', 'write', 'a.md', 'updated', 99, true)",
+    "insert into receipts (scope, id, fingerprint, kind, name, status, version, existed) \
+     values ('t/main', 'a, by old', 'f', 'delete', 'a.md', 'deleted', null, true)",
+];
+
+/// Asserts that it is told in its place: after what came before it, and before what comes after it.
+async fn assert_tells_what_old_programs_do(store: &impl Store) {
+    let scope = scope("t/main");
+    let edited = append(store, &scope, "c.md", "x", &operation("later", "f")).await;
+    edited.expect("edit");
+    let journal = store.journal().expect("it has one");
+    let told = journal.newest_changes(&scope, 4).await.expect("told");
+    let ids: Vec<&str> = told
+        .changes
+        .iter()
+        .map(|entry| &*entry.operation_id)
+        .collect();
+    assert_eq!(ids, ["later", "a, by old", "z, by old", "today"]);
+}
+
+/// A connection of the migration that waits for a lock.
+const MIGRATION_WAITS: &str = "select exists (select from pg_stat_activity \
+     where application_name = $1 and wait_event_type = 'Lock' and query like '%receipts%')";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_migration_that_needs_a_table_lets_others_pass_until_it_is_free() {
+    let (database, mut holder) = older_database(3).await;
+    let mut other = database.connection().await;
+    let mut behind = database.connection().await;
+    holder.execute("begin").await.expect("begin");
+    let read = "select count(*) from receipts";
+    holder.execute(read).await.expect("read");
+    let store = database.store();
+    let migration = tokio::spawn(async move { store.migrate().await });
+    for _ in 0..2 {
+        until(&mut behind, MIGRATION_WAITS, &database.options.schema).await;
+        // Behind the one that waits.
+        within_patience(other.execute(read)).await.expect("read");
+    }
+    assert!(!migration.is_finished());
+    holder.execute("commit").await.expect("commit");
+    let report = within_patience(migration).await.expect("no panic");
+    let report = report.expect("migrate");
+    assert_eq!(report.before, 3);
+}
+
+const INDEX_IS_VALID: &str = "select indisvalid from pg_index \
+     where indexrelid = 'receipts_by_order'::regclass";
+const CANCEL_THE_BUILD: &str = "select count(pg_cancel_backend(pid)) from pg_stat_activity \
+     where application_name = $1 and query like '%create index concurrently%'";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_is_built_beside_the_work_of_others_and_again_where_it_was_given_up() {
+    let (database, mut holder) = older_database(4).await;
+    let mut other = database.connection().await;
+    let mut behind = database.connection().await;
+    holder.execute("begin").await.expect("begin");
+    holder.execute(BY_OLD[0]).await.expect("insert");
+    let store = database.store();
+    let runs = store.clone();
+    let migration = tokio::spawn(async move { runs.migrate().await });
+    until(&mut behind, MIGRATION_WAITS, &database.options.schema).await;
+    within_patience(other.execute(BY_OLD[1]))
+        .await
+        .expect("insert");
+    let cancelled: i64 = sqlx::query_scalar(CANCEL_THE_BUILD)
+        .bind(&database.options.schema)
+        .fetch_one(&mut behind)
+        .await
+        .expect("cancel");
+    assert_eq!(cancelled, 1);
+    let given_up = within_patience(migration).await.expect("no panic");
+    assert!(given_up.is_err(), "{given_up:?}");
+    let valid = async |connection: &mut PgConnection| -> bool {
+        let valid = sqlx::query_scalar(INDEX_IS_VALID);
+        valid.fetch_one(connection).await.expect("it is there")
+    };
+    assert!(
+        !valid(&mut behind).await,
+        "what was given up left something"
+    );
+    holder.execute("commit").await.expect("commit");
+    let report = store.migrate().await.expect("migrate");
+    assert_eq!(report.applied, [(5, "journal index".to_owned())]);
+    assert!(valid(&mut behind).await);
+    store.check().await.expect("the database is migrated");
+}
+
+/// As programs of the release before do: such a run holds up the index, which holds up the run.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_lies_in_wait_for_one_with_an_index_is_let_pass() {
+    let (database, mut holder) = older_database(4).await;
+    let mut behind = database.connection().await;
+    holder.execute("begin").await.expect("begin");
+    holder.execute(BY_OLD[0]).await.expect("insert");
+    let store = database.store();
+    let migration = tokio::spawn(async move { store.migrate().await });
+    until(&mut behind, MIGRATION_WAITS, &database.options.schema).await;
+    let mut old = database.connection().await;
+    let pid: i32 = sqlx::query_scalar("select pg_backend_pid()")
+        .fetch_one(&mut old)
+        .await
+        .expect("asked");
+    let old = tokio::spawn(async move {
+        old.lock().await?;
+        old.unlock().await
+    });
+    let waits =
+        "select exists (select from pg_locks where pid = $1::text::integer and not granted)";
+    until(&mut behind, waits, &pid.to_string()).await;
+    holder.execute("commit").await.expect("commit");
+    let report = within_patience(migration).await.expect("no panic");
+    report.expect("migrate");
+    // It may have been given up as well; what matters is that it ended.
+    let _ = within_patience(old).await.expect("no panic");
+}
+
 #[tokio::test]
 async fn a_database_without_vectors_keeps_what_it_has() {
     let (database, mut connection) = older_database(3).await;
@@ -342,16 +465,10 @@ async fn a_database_without_vectors_keeps_what_it_has() {
     assert_eq!(report.applied.first(), Some(&applied));
     assert_eq!(report.notices, [""; 0]);
     assert_tells_and_finds(&store).await;
-    // A program of the release before goes on, and what it changes is told in its place.
-    let by_old = "insert into receipts (scope, id, fingerprint, kind, name, status, version, existed) \
-         values ('t/main', 'by old', 'f', 'write', 'a.md', 'updated', 99, true)";
-    connection.execute(by_old).await.expect("insert");
-    let told = store.journal().expect("it has one");
-    let told = told
-        .newest_changes(&scope("t/main"), 1)
-        .await
-        .expect("told");
-    assert_eq!(told.changes[0].operation_id, "by old");
+    for change in BY_OLD {
+        connection.execute(*change).await.expect("insert");
+    }
+    assert_tells_what_old_programs_do(&store).await;
 }
 
 #[tokio::test]
@@ -359,6 +476,11 @@ async fn a_file_without_vectors_keeps_what_it_has() {
     let (file, mut connection) = older_file(3).await;
     connection.execute(BEFORE_TRANSCRIPTS).await.expect("fill");
     connection.execute(BEFORE_VECTORS).await.expect("fill");
+    let store = file.store().await;
+    assert_tells_and_finds(&store).await;
+    for change in BY_OLD {
+        connection.execute(*change).await.expect("insert");
+    }
     connection.close().await.expect("close");
-    assert_tells_and_finds(&file.store().await).await;
+    assert_tells_what_old_programs_do(&store).await;
 }
