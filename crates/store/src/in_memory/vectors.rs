@@ -151,7 +151,9 @@ impl VectorStore for InMemoryStore {
         let in_scope = state.scopes.get_mut(scope);
         let kept = in_scope.and_then(|in_scope| in_scope.chunks.get_mut(&collection.name));
         if let Some(kept) = kept {
-            kept.retain(|id, _| !ids.contains(id));
+            for id in ids {
+                kept.remove(id);
+            }
         }
         Ok(())
     }

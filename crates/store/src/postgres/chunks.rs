@@ -1,11 +1,13 @@
 //! Changes and reads of chunks.
 
-use futures::TryStreamExt as _;
+use std::collections::BTreeMap;
+
+use futures::{TryStreamExt as _, stream::BoxStream};
 use notekeeper_domain::{Operation, Scope, Where};
-use sqlx::{AssertSqlSafe, PgConnection};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
 use super::{
-    extension::{PLACEHOLDER, find_extension},
+    extension::{PLACEHOLDER, fault_of_search, find_extension, may_have_moved},
     fault::Fault,
     receipt::{find_receipt, settle_taken},
     store::PostgresStore,
@@ -20,8 +22,16 @@ use crate::{
 
 const KEEP_CHUNKS: &str = include_str!("sql/keep_chunks.sql");
 const NEAREST_CHUNKS: &str = include_str!("sql/nearest_chunks.sql");
+const READ_CHUNKS: &str = include_str!("sql/read_chunks.sql");
+const COMPARE_VECTORS: &str = include_str!("sql/compare_vectors.sql");
 const CHUNK_MARKS: &str = include_str!("sql/chunk_marks.sql");
 const REMOVE_CHUNKS: &str = include_str!("sql/remove_chunks.sql");
+
+/// Begins a transaction all of whose statements see the same.
+const ONE_MOMENT: &str = "begin isolation level repeatable read, read only";
+
+/// A row of nearest_chunks.sql: scope, id, content, metadata, similarity.
+type NearRow = (String, String, Option<String>, String, f64);
 
 /// Chunks that are kept, and the operation that does.
 #[derive(Debug)]
@@ -106,21 +116,40 @@ impl<'a> Asked<'a> {
         })
     }
 
-    /// One round trip; one more where it isn't known yet in which schema the extension lies.
+    /// One round trip; one more where it isn't known yet in which schema the extension lies. Where the
+    /// database can't decide alone what matches, two more and a transaction.
     pub(super) async fn run(
         &self,
         store: &PostgresStore,
         connection: &mut PgConnection,
     ) -> Result<Vec<FoundChunk>, Fault> {
+        self.search(store, connection, false).await
+    }
+
+    /// The same, and the server shows that it compares embeddings even where there are none.
+    pub(super) async fn try_out(
+        &self,
+        store: &PostgresStore,
+        connection: &mut PgConnection,
+    ) -> Result<Vec<FoundChunk>, Fault> {
+        self.search(store, connection, true).await
+    }
+
+    async fn search(
+        &self,
+        store: &PostgresStore,
+        connection: &mut PgConnection,
+        compare: bool,
+    ) -> Result<Vec<FoundChunk>, Fault> {
         if let Some(schema) = store.extension().get() {
-            match self.ask(connection, &schema).await {
-                // It was moved meanwhile, or dropped.
-                Err(Fault::Missing) => store.extension().set(None),
-                answer => return answer,
+            match self.ask(connection, &schema, compare).await {
+                Err(error) if may_have_moved(&error) => store.extension().set(None),
+                answer => return answer.map_err(fault_of_search),
             }
         }
         let schema = find_extension(connection).await?;
-        let answer = self.ask(connection, &schema).await?;
+        let answer = self.ask(connection, &schema, compare).await;
+        let answer = answer.map_err(fault_of_search)?;
         store.extension().set(Some(&schema));
         Ok(answer)
     }
@@ -129,15 +158,82 @@ impl<'a> Asked<'a> {
         &self,
         connection: &mut PgConnection,
         schema: &str,
-    ) -> Result<Vec<FoundChunk>, Fault> {
-        // The name comes from the database, which quotes it where it must be.
-        let statement = NEAREST_CHUNKS.replace(PLACEHOLDER, &format!("{schema}."));
-        // Where something is left to decide, nobody knows how many it takes.
-        let rows_max = match self.prefilter.exact {
-            true => limit(self.limit),
-            false => i64::MAX,
-        };
-        let mut rows = sqlx::query_as(AssertSqlSafe(statement))
+        compare: bool,
+    ) -> Result<Vec<FoundChunk>, sqlx::Error> {
+        if compare {
+            let statement = in_schema(COMPARE_VECTORS, schema);
+            sqlx::query(statement).execute(&mut *connection).await?;
+        }
+        if self.prefilter.exact {
+            let (found, passed_over) = self.nearest(connection, schema, limit(self.limit)).await?;
+            if !passed_over {
+                return Ok(found);
+            }
+            // Odd rows took places of others.
+        }
+        self.nearest_of_all(connection, schema).await
+    }
+
+    /// The nearest, and whether some of them were passed over.
+    async fn nearest(
+        &self,
+        connection: &mut PgConnection,
+        schema: &str,
+        rows_max: i64,
+    ) -> Result<(Vec<FoundChunk>, bool), sqlx::Error> {
+        let mut rows = self.rows(connection, schema, rows_max, true);
+        let (mut found, mut count) = (FoundRows::new(self.condition, self.limit), 0);
+        while let Some((scope, id, content, metadata, similarity)) = rows.try_next().await? {
+            count += 1;
+            found.take((scope, id, content.unwrap_or_default(), metadata, similarity));
+        }
+        let found = found.finish();
+        let passed_over = found.len() < count;
+        Ok((found, passed_over))
+    }
+
+    /// Where something is left to decide, nobody knows how many rows it takes. So contents are read
+    /// afterwards, of those alone that were found: of one moment, because one transaction reads both.
+    async fn nearest_of_all(
+        &self,
+        connection: &mut PgConnection,
+        schema: &str,
+    ) -> Result<Vec<FoundChunk>, sqlx::Error> {
+        let mut moment = connection.begin_with(ONE_MOMENT).await?;
+        let mut found = FoundRows::new(self.condition, self.limit);
+        let mut rows = self.rows(&mut moment, schema, i64::MAX, false);
+        while let Some((scope, id, _, metadata, similarity)) = rows.try_next().await? {
+            // To the end: what isn't read here, the next statement would have to.
+            if !found.is_full() {
+                found.take((scope, id, String::new(), metadata, similarity));
+            }
+        }
+        drop(rows);
+        let mut found = found.finish();
+        let ids: Vec<&str> = found.iter().map(|found| &*found.id).collect();
+        let read: Vec<(String, String, String, String)> = sqlx::query_as(READ_CHUNKS)
+            .bind(self.scope)
+            .bind(&self.collection.name)
+            .bind(ids)
+            .fetch_all(&mut *moment)
+            .await?;
+        let read = read.into_iter().map(|(_, id, _, content)| (id, content));
+        let mut contents: BTreeMap<String, String> = read.collect();
+        for found in &mut found {
+            found.content = contents.remove(&found.id).unwrap_or_default();
+        }
+        moment.rollback().await?;
+        Ok(found)
+    }
+
+    fn rows<'r>(
+        &'r self,
+        connection: &'r mut PgConnection,
+        schema: &str,
+        rows_max: i64,
+        contents: bool,
+    ) -> BoxStream<'r, Result<NearRow, sqlx::Error>> {
+        sqlx::query_as(in_schema(NEAREST_CHUNKS, schema))
             .bind(self.scope)
             .bind(&self.collection.name)
             .bind(&self.collection.model)
@@ -145,16 +241,15 @@ impl<'a> Asked<'a> {
             .bind(&self.embedding)
             .bind(&self.prefilter.held)
             .bind(rows_max)
-            .fetch(connection);
-        let mut found = FoundRows::new(self.condition, self.limit);
-        while let Some(row) = rows.try_next().await? {
-            // To the end: what isn't read here, the next operation would have to.
-            if !found.is_full() {
-                found.take(row);
-            }
-        }
-        Ok(found.finish())
+            .bind(contents)
+            .fetch(connection)
     }
+}
+
+/// A statement over the extension in its schema, whose name comes from the database, which quotes it
+/// where it must be.
+fn in_schema(statement: &str, schema: &str) -> AssertSqlSafe<String> {
+    AssertSqlSafe(statement.replace(PLACEHOLDER, &format!("{schema}.")))
 }
 
 pub(super) async fn chunk_marks(

@@ -19,7 +19,7 @@ use crate::{
 #[async_trait]
 impl VectorStore for PostgresStore {
     async fn check_vectors(&self) -> Result<(), StoreError> {
-        // A search that finds nothing, in no scope, needs all that others need.
+        // A search that finds nothing, in no scope, needs all that others need but for what compares.
         let nowhere = VectorCollection {
             name: String::new(),
             model: String::new(),
@@ -29,7 +29,7 @@ impl VectorStore for PostgresStore {
             return Ok(());
         };
         attempted!(self, Repeatable::Always, |connection| asked
-            .run(self, connection))
+            .try_out(self, connection))
         .map(drop)
     }
 

@@ -19,6 +19,7 @@ use sqlx::{
 use crate::{
     database::{Database, PATIENCE, append, database_url, operation, scope, seed, text},
     database_file::DatabaseFile,
+    faults::{until, within_patience},
 };
 
 pub(crate) fn collection(name: &str) -> VectorCollection {
@@ -150,6 +151,7 @@ async fn beside_20_000_of_others_a_tenant_with_20_finds_as_many_and_reads_its_ow
             .bind(&query)
             .bind(values)
             .bind(10_i64)
+            .bind(true)
             .fetch_one(&mut behind)
             .await
             .expect("explain");
@@ -267,9 +269,47 @@ impl OwnDatabase {
         schema.expect("asked")
     }
 
-    async fn drop(self) {
-        let drop = format!("drop database {} with (force)", self.name);
-        execute(&database_url(), &drop).await;
+    /// A role that may make tables here and nothing else, as whom a store connects.
+    async fn role(&self) -> PostgresOptions {
+        let (name, role) = (&self.name, self.role_name());
+        self.run(&format!(
+            "create role {role} login; grant {role} to current_user; \
+             grant create, connect on database {name} to {role}"
+        ))
+        .await;
+        let mut options = self.options.clone();
+        let separator = if options.url.contains('?') { '&' } else { '?' };
+        options.url = format!("{}{separator}options=-crole%3D{role}", options.url);
+        options
+    }
+
+    fn role_name(&self) -> String {
+        format!("{}_role", self.name)
+    }
+}
+
+impl Drop for OwnDatabase {
+    /// As a test's schema goes: on a thread of its own, and also where the test failed.
+    fn drop(&mut self) {
+        let (name, role) = (self.name.clone(), self.role_name());
+        let dropping = std::thread::spawn(move || -> anyhow::Result<()> {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?;
+            runtime.block_on(async {
+                let mut connection = PgConnection::connect(&database_url()).await?;
+                for drop in [
+                    format!("drop database if exists {name} with (force)"),
+                    format!("drop role if exists {role}"),
+                ] {
+                    connection.execute(AssertSqlSafe(drop)).await?;
+                }
+                Ok(())
+            })
+        });
+        if let Ok(Err(error)) = dropping.join() {
+            eprintln!("a database is left behind: {error}");
+        }
     }
 }
 
@@ -325,7 +365,6 @@ async fn migrating_makes_the_extension_in_public_and_never_beside_the_tables() {
     store.close().await;
     database.run("drop schema notekeeper cascade").await;
     assert_eq!(database.extension().await.as_deref(), Some("public"));
-    database.drop().await;
 }
 
 #[tokio::test]
@@ -359,7 +398,6 @@ async fn the_extension_is_found_in_any_schema_whatever_the_search_path() {
     assert_finds(&store).await;
     store.close().await;
     pool.close().await;
-    database.drop().await;
 }
 
 #[track_caller]
@@ -378,20 +416,7 @@ fn assert_unusable<T: std::fmt::Debug>(result: Result<T, StoreError>) {
 #[tokio::test]
 async fn without_the_extension_all_works_but_the_search_which_says_what_to_do() {
     let database = OwnDatabase::new().await;
-    let role = format!("{}_role", database.name);
-    let name = &database.name;
-    database
-        .run(&format!(
-            "create role {role} login; grant {role} to current_user; \
-             grant create, connect on database {name} to {role}"
-        ))
-        .await;
-    let mut options = database.options.clone();
-    options.url = format!(
-        "{}{}options=-crole%3D{role}",
-        options.url,
-        if options.url.contains('?') { '&' } else { '?' }
-    );
+    let options = database.role().await;
     let store = PostgresStore::connect_lazy(&options).expect("valid options");
     let unmigrated = store.check_vectors().await;
     assert!(
@@ -427,13 +452,106 @@ async fn without_the_extension_all_works_but_the_search_which_says_what_to_do() 
     let names = store.names(&own, 10).await.expect("names");
     assert_eq!(names.names.len(), 1);
     store.close().await;
-    let database_name = database.name.clone();
-    database.drop().await;
-    execute(
-        &database_url(),
-        &format!("drop role if exists {database_name}_role"),
-    )
-    .await;
+}
+
+#[track_caller]
+fn assert_unusable_because<T: std::fmt::Debug>(result: Result<T, StoreError>, parts: &[&str]) {
+    match result {
+        Err(StoreError::Unusable(reason)) => {
+            assert!(parts.iter().all(|part| reason.contains(part)), "{reason}");
+        }
+        other => panic!("it comes to {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_role_that_may_not_use_the_schema_of_the_extension_is_told_what_it_lacks() {
+    let database = OwnDatabase::new().await;
+    database
+        .run("create schema extensions; create extension vector schema extensions")
+        .await;
+    let options = database.role().await;
+    let store = PostgresStore::connect_lazy(&options).expect("valid options");
+    assert_eq!(migrated(&store).await.notices, [""; 0]);
+    let told = ["`extensions`", "grant usage on schema extensions"];
+    assert_unusable_because(store.check_vectors().await, &told);
+    let own = scope("t/main");
+    keep(&store, &own, &[chunk("a", &[1.0, 0.0])]).await;
+    let role = database.role_name();
+    database
+        .run(&format!("grant usage on schema extensions to {role}"))
+        .await;
+    assert_eq!(ids(&store, &own, &[1.0, 0.0]).await, ["a"]);
+    assert_finds(&store).await;
+    // It is taken back while the store runs and knows the schema.
+    database
+        .run(&format!("revoke usage on schema extensions from {role}"))
+        .await;
+    assert_unusable_because(store.check_vectors().await, &told);
+    let found = nearest(&store, &own, &[1.0, 0.0], 10).await;
+    assert_unusable_because(found, &told);
+    store.close().await;
+}
+
+#[tokio::test]
+async fn a_server_that_lost_the_library_of_the_extension_is_found_before_anything_is_kept() {
+    let database = OwnDatabase::new().await;
+    let store = database.store();
+    migrated(&store).await;
+    store.check_vectors().await.expect("vectors can be found");
+    store.close().await;
+    // As after an upgrade of the server alone.
+    database
+        .run("update pg_proc set probin = '$libdir/gone' where probin = '$libdir/vector'")
+        .await;
+    let store = database.store();
+    let told = ["lacks its library", "install pgvector"];
+    assert_unusable_because(store.check_vectors().await, &told);
+    let own = scope("t/main");
+    keep(&store, &own, &[chunk("a", &[1.0, 0.0])]).await;
+    let found = nearest(&store, &own, &[1.0, 0.0], 10).await;
+    assert_unusable_because(found, &told);
+    store.close().await;
+}
+
+#[tokio::test]
+async fn an_extension_that_stumbles_over_something_else_is_not_said_to_lack_a_privilege() {
+    let database = OwnDatabase::new().await;
+    database.run("create type public.vector as (x int)").await;
+    let store = database.store();
+    let report = migrated(&store).await;
+    assert_eq!(
+        report.notices,
+        [
+            "vectors can't be searched: the extension pgvector couldn't be created (the database \
+             reported an error, SQLSTATE 42710); the server's log says why; then run `notekeeper \
+             migrate` again; all else works without it"
+        ]
+    );
+    store.close().await;
+}
+
+/// A backend that creates the extension and waits for another that does.
+const CREATION_WAITS: &str = "select exists (select from pg_stat_activity where datname = $1 \
+     and wait_event_type = 'Lock' and query like 'create extension%')";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_extension_that_somebody_else_makes_meanwhile_is_no_obstacle() {
+    let database = OwnDatabase::new().await;
+    let mut other = connected(&url_of(&database.name)).await;
+    let mut behind = connected(&database_url()).await;
+    let create = "begin; create extension vector schema public";
+    other.execute(create).await.expect("create extension");
+    let store = database.store();
+    let runs = store.clone();
+    let migration = tokio::spawn(async move { runs.migrate().await });
+    until(&mut behind, CREATION_WAITS, &database.name).await;
+    other.execute("commit").await.expect("commit");
+    let report = within_patience(migration).await.expect("no panic");
+    assert_eq!(report.expect("migrate").notices, [""; 0]);
+    assert_finds(&store).await;
+    other.close().await.expect("close");
+    store.close().await;
 }
 
 #[tokio::test]
@@ -451,7 +569,6 @@ async fn without_a_schema_for_it_the_extension_is_left_to_an_administrator() {
         .await;
     assert_finds(&store).await;
     store.close().await;
-    database.drop().await;
 }
 
 /// What a person with a console leaves in the tables takes nothing else with it.
@@ -475,7 +592,49 @@ async fn odd_rows_are_refused_by_the_tables_or_passed_over() {
          (scope, collection, id, model, dimensions, content, metadata, embedding) \
          values ('t/main', 'main', 'odd', 'model', 2, 'x', '{\"n\":1e999}', '{1,0}')";
     behind.execute(odd).await.expect("insert");
-    assert_eq!(ids(&store, &own, &[1.0, 0.0]).await, ["a"]);
+    keep(&store, &own, &[chunk("far", &[0.0, 1.0])]).await;
+    assert_eq!(ids(&store, &own, &[1.0, 0.0]).await, ["a", "far"]);
+    // It is as near as the nearest, and takes nobody's place.
+    behind
+        .execute("update chunks set id = '0' where id = 'odd'")
+        .await
+        .expect("update");
+    for limit in 0..=3 {
+        let found = nearest(&store, &own, &[1.0, 0.0], limit).await;
+        let found = found.expect("found").into_iter();
+        let found: Vec<_> = found.map(|found| (found.id, found.content)).collect();
+        let right = [("a", "content of a"), ("far", "content of far")];
+        let right = right.map(|(id, content)| (id.to_owned(), content.to_owned()));
+        assert_eq!(found, right[..limit.min(2)]);
+    }
+}
+
+/// A condition that the database can't decide alone is decided by the program, which reads the contents
+/// of those alone that it took.
+#[tokio::test]
+async fn what_the_program_decides_comes_with_its_contents() {
+    let database = Database::migrated().await;
+    let store = database.store();
+    let (own, main) = (scope("t/main"), collection("main"));
+    let chunks = (0..20).map(|n| {
+        let metadata = json!({"of": {"place": n % 2}});
+        Chunk {
+            metadata: ItemMetadata::of_value(metadata).expect("an object"),
+            ..chunk(&format!("{n:02}"), &[1.0, n as f32])
+        }
+    });
+    let chunks: Vec<Chunk> = chunks.collect();
+    keep(&store, &own, &chunks).await;
+    let condition = json!({"of": {"place": 1}});
+    let condition = Where::of_value(condition).expect("an object");
+    for limit in [0, 3, 100] {
+        let found = store.nearest_chunks(&own, &main, &[1.0, 0.0], &condition, limit);
+        let found = found.await.expect("found").into_iter();
+        let found: Vec<_> = found.map(|found| (found.id, found.content)).collect();
+        let odd = chunks.iter().skip(1).step_by(2).take(limit);
+        let right: Vec<_> = odd.map(|c| (c.id.clone(), c.content.clone())).collect();
+        assert_eq!(found, right);
+    }
 }
 
 #[tokio::test]

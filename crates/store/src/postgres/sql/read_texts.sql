@@ -11,9 +11,10 @@ with page as (
     limit $3::bigint + 1
 ), sized as (
     select name, version, content, chars, place,
-        -- Of a long text the database knows the bytes without reading it, but not of a part of one.
+        -- The database knows the bytes of a text without reading it, but not of a part of one: those
+        -- are taken to be as the others of its text are.
         sum(case when chars <= $4 then octet_length(content)
-            else octet_length(left(content, $4)) end)
+            else octet_length(content)::bigint * $4 / chars end)
             over (order by place rows between unbounded preceding and 1 preceding) as bytes_before
     from page
 ), fitting as (
