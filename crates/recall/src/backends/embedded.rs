@@ -5,10 +5,15 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use notekeeper_domain::{Operation, Where};
 use notekeeper_models::{EMBEDDED_TEXTS_MAX, EMBEDDING_NUMBERS_MAX, EmbeddingModel, ModelError};
-use notekeeper_store::{Chunk, FoundChunk, Store, VectorCollection, VectorStore};
+use notekeeper_store::{
+    Chunk, EMBEDDING_DIMENSIONS_MAX, FoundChunk, Store, VectorCollection, VectorStore,
+};
 
 use super::{TextChunk, VectorIndex, kept_items::lacks};
 use crate::{OpenStores, SourceCall, SourceError};
+
+// What a model may answer can be kept.
+const _: () = assert!(EMBEDDING_NUMBERS_MAX <= EMBEDDING_DIMENSIONS_MAX);
 
 /// An index in a store's [`VectorStore`]. Which model makes the embeddings is a part of the collection:
 /// with another model a collection starts out empty.

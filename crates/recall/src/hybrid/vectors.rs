@@ -9,7 +9,9 @@ use std::{
 use async_trait::async_trait;
 use notekeeper_domain::{Item, ItemMetadata, Scope, Where, short_hash};
 use notekeeper_models::{EmbeddingModel, ModelError};
-use notekeeper_store::{Chunk, MutationError, Store, VectorCollection, VectorStore};
+use notekeeper_store::{
+    COLLECTION_BYTES_MAX, Chunk, MutationError, Store, VectorCollection, VectorStore,
+};
 use tokio::time::Instant;
 
 use super::corpus::{Corpus, CorpusPassage};
@@ -35,9 +37,6 @@ const SYNCHRONISED_FOR: Duration = Duration::from_secs(1);
 
 /// What is less near isn't found: by chance alone so much similarity is common.
 const SIMILARITY_MIN: f64 = 0.1;
-
-/// The name of a collection has so many bytes at most.
-const COLLECTION_BYTES_MAX: usize = 100;
 
 /// The vectors of a corpus, as a leg of a composition that lives as long as the query.
 #[derive(Debug)]
