@@ -9,7 +9,7 @@ use clap::Args;
 use notekeeper_activities::{
     ModelActivities, ModelRequests, Models, Notebook, NotebookActivities, Stores,
 };
-use notekeeper_store::{PostgresStore, SqliteStore, StoreError};
+use notekeeper_store::{PostgresStore, SqliteStore, StoreError, VectorStore as _};
 
 use crate::{
     arguments::{DatabaseArgs, ExitArgs, ModelArgs, QueueArgs, TemporalArgs},
@@ -202,6 +202,10 @@ async fn serve_opened(
         match checked.await {
             None => return Ok(()),
             Some(settled) => settled.with_context(|| what.clone())?,
+        }
+        // All else works without it.
+        if let Err(StoreError::Unusable(obstacle)) = database.check_vectors().await {
+            tracing::warn!("{what}: vectors can't be searched: {obstacle}");
         }
     }
     let Some(clients) = connect(config, target, shutdown).await else {

@@ -110,7 +110,15 @@ pub(super) async fn run(config: Option<&Path>, args: CheckArgs) -> anyhow::Resul
     let notebook = direct.notebook_of(Sources::new(by_path));
     let mut rows = Vec::with_capacity(legs.len());
     for leg in &legs {
-        rows.push(row(&notebook, leg, &scope, args.workspace.as_deref()).await);
+        let mut row = row(&notebook, leg, &scope, args.workspace.as_deref()).await;
+        if row.ok
+            && let Some(obstacle) = direct.obstacle(leg).await
+        {
+            row.ok = false;
+            row.outcome = obstacle.kind.as_str().to_owned();
+            row.message = obstacle.message;
+        }
+        rows.push(row);
     }
     direct.close().await;
     let ok = rows.iter().all(|row| row.ok);

@@ -9,7 +9,7 @@ use crate::{
     search_tools::{LateClient, SearchTools},
     wiring::{OpenStores, PartsOfSources, close_stores, open_models, open_sources, open_stores},
 };
-use notekeeper_activities::{Notebook, Sources, Stores};
+use notekeeper_activities::{Failure, Notebook, Sources, Stores};
 
 use super::tree::{Leg, legs};
 
@@ -82,6 +82,21 @@ impl Direct {
     /// What asks these sources over the same stores.
     pub(super) fn notebook_of(&self, sources: Sources) -> Notebook {
         Notebook::new(self.opened.stores.clone()).with_sources(sources)
+    }
+
+    /// What keeps the store of a leg from comparing embeddings, which a search among none needn't meet.
+    pub(super) async fn obstacle(&self, leg: &Leg) -> Option<Failure> {
+        if !matches!(leg.kind, "vector" | "hybrid") {
+            return None;
+        }
+        let store = self.opened.stores.get(leg.store.as_deref()?, None).ok()?;
+        let store = store.open().await.ok()?;
+        store
+            .vectors()?
+            .check_vectors()
+            .await
+            .err()
+            .map(Failure::from)
     }
 
     pub(super) async fn close(&self) {
