@@ -9,7 +9,7 @@ use notekeeper_domain::{
     InvalidMetadata, InvalidNoteName, InvalidOperation, InvalidScope, Refusal,
 };
 use notekeeper_models::ModelError;
-use notekeeper_recall::SourceError;
+use notekeeper_recall::{SourceError, ToolCallError};
 use notekeeper_store::{Denial, MutationError, OddNote, StoreError};
 use temporalio_common::error::ApplicationFailure;
 
@@ -92,20 +92,17 @@ impl Failure {
             SourceError::Store(error) => return Self::of_store(error, SPLIT),
             SourceError::Mutation(error) => return Self::of_mutation(error, SPLIT),
             SourceError::Model(error) => return Self::of_model(error),
-            SourceError::PartialWrite(written) => {
-                // Where one of them may succeed later, the same call may.
-                let errors = || written.failed.iter().map(|failed| &failed.error);
-                let passing = errors().find(|error| error.is_passing());
-                return match passing.or_else(|| errors().next()) {
-                    Some(telling) => Self {
-                        message,
-                        ..Self::of_source(telling)
-                    },
-                    None => Self::new(FailureType::Unavailable, message),
-                };
-            }
+            SourceError::Tool(ToolCallError::Unavailable { .. }) => FailureType::Unavailable,
+            SourceError::Tool(ToolCallError::Refused(_)) => FailureType::Unsupported,
+            SourceError::PartialWrite(_) | SourceError::NoAnswer { .. } => match error.leading() {
+                Some(leading) => Self::of_source(leading).kind,
+                None => FailureType::Unavailable,
+            },
         };
-        Self::new(kind, message)
+        Self {
+            retry_after: error.retry_after(),
+            ..Self::new(kind, message)
+        }
     }
 
     fn of_model(error: &ModelError) -> Self {

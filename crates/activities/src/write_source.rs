@@ -146,8 +146,8 @@ impl Write<'_> {
 }
 
 fn is_worth_repeating(written: &Written) -> bool {
-    let mut failed = written.failed.iter();
-    failed.any(|failed| failed.error.is_passing())
+    let errors = || written.failed.iter().map(|failed| &failed.error);
+    errors().any(|error| error.is_passing()) && !errors().any(|error| error.is_of_scope())
 }
 
 /// The items of an input, as they are to be kept. `source` is the name of the source.

@@ -12,6 +12,7 @@ mod scripted;
 pub use chat::{ChatModel, ChatRequest, ChatResponse, ModelError};
 pub use embedding::{EMBEDDED_TEXTS_MAX, EMBEDDING_NUMBERS_MAX, EmbeddingModel};
 pub use hashing::{HASHING_DIMENSIONS_DEFAULT, HashingEmbedder, InvalidDimensions};
+pub use openai::retry_after;
 pub use openai::{
     ApiKey, OPENAI_BASE_URL, OpenAiEmbedder, OpenAiEmbedderOptions, OpenAiError, OpenAiModel,
     OpenAiOptions, goes_in_clear,

@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use crate::{ChatModel, ChatRequest, ChatResponse, ModelError};
 
+pub use self::failure::retry_after;
 pub use self::{
     embedder::OpenAiEmbedder,
     endpoint::goes_in_clear,

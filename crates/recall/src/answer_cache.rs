@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     fmt,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -34,10 +34,10 @@ pub(crate) struct AnswerCache {
 
 #[derive(Default)]
 struct Places {
-    by_key: BTreeMap<Key, Place>,
-    /// Keys by the number of their place: the oldest first.
-    by_age: BTreeMap<u64, Key>,
-    /// What all answers hold.
+    by_key: BTreeMap<Arc<Key>, Place>,
+    /// Keys of filled places by number: the oldest first.
+    by_age: BTreeMap<u64, Arc<Key>>,
+    /// What all filled places hold, keys included.
     bytes: usize,
     next: u64,
 }
@@ -53,7 +53,7 @@ struct Place {
 /// A place for an answer that is on its way. It is given up when this is dropped before it is filled.
 pub(crate) struct Reserved<'a> {
     cache: &'a AnswerCache,
-    key: Key,
+    key: Arc<Key>,
     number: u64,
     asked: Instant,
 }
@@ -69,6 +69,7 @@ impl fmt::Debug for AnswerCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AnswerCache")
             .field("ttl", &self.ttl)
+            .field("answers", &self.places().by_age.len())
             .field("entries_max", &self.entries_max)
             .finish_non_exhaustive()
     }
@@ -91,13 +92,13 @@ impl AnswerCache {
     }
 
     /// A place for the answer to a query that is asked `now`. Where the scope is forgotten in between, the
-    /// answer is too old to be kept, and the place gone.
+    /// answer is too old to be kept, and the place gone. Until it is filled it pushes no answer out but
+    /// one to the same query: there are as many as there are queries under way.
     pub(crate) fn reserve(&self, key: Key, now: Instant) -> Reserved<'_> {
         let mut places = self.places();
-        let number = places.next;
+        let (number, key) = (places.next, Arc::new(key));
         places.next += 1;
         places.remove(&key);
-        places.by_age.insert(number, key.clone());
         let place = Place {
             number,
             expires: now + self.ttl,
@@ -137,6 +138,7 @@ impl Reserved<'_> {
             place.items = Some(items.to_vec());
             place.bytes = bytes;
             places.bytes += bytes;
+            places.by_age.insert(self.number, self.key.clone());
             places.make_room(self.cache.entries_max, self.asked);
         }
     }
@@ -166,9 +168,9 @@ impl Drop for Forgetting<'_> {
             condition: String::new(),
             scratchpad: String::new(),
         };
-        let keys: Vec<Key> = places
+        let keys: Vec<Arc<Key>> = places
             .by_key
-            .range(first..)
+            .range::<Key, _>(&first..)
             .map(|(key, _)| key)
             .take_while(|key| key.scope == *self.scope)
             .cloned()
@@ -187,15 +189,15 @@ impl Places {
         }
     }
 
-    /// Lets go of what is too old, and then of the oldest until the rest fits. All places last equally
-    /// long, so the oldest is also the first to expire.
+    /// Lets go of answers that are too old, and then of the oldest until the rest fits. All last equally
+    /// long, so the one that was asked for first is also the first to expire.
     fn make_room(&mut self, entries_max: usize, now: Instant) {
         while let Some((_, key)) = self.by_age.first_key_value() {
             let old = self
                 .by_key
                 .get(key)
                 .is_none_or(|place| place.expires <= now);
-            if !old && self.by_key.len() <= entries_max && self.bytes <= BYTES_MAX {
+            if !old && self.by_age.len() <= entries_max && self.bytes <= BYTES_MAX {
                 return;
             }
             let key = key.clone();
@@ -205,8 +207,15 @@ impl Places {
 }
 
 impl Key {
+    /// About what a key takes.
     fn bytes(&self) -> usize {
-        self.scope.as_str().len() + self.text.len() + self.condition.len() + self.scratchpad.len()
+        let workspace = self.workspace.as_ref().map_or(0, String::len);
+        size_of::<Self>()
+            + workspace
+            + self.scope.as_str().len()
+            + self.text.len()
+            + self.condition.len()
+            + self.scratchpad.len()
     }
 }
 
@@ -217,15 +226,17 @@ fn bytes_of(item: &Item) -> usize {
         .entries()
         .map(|(key, value)| key.len() + value.to_string().len())
         .sum();
-    size_of::<Item>() + item.content.len() + item.source.len() + metadata
+    let id = item.id.as_ref().map_or(0, String::len);
+    size_of::<Item>() + id + item.content.len() + item.source.len() + metadata
 }
 
 #[cfg(test)]
 impl AnswerCache {
-    /// How many places there are, and what their answers hold.
+    /// How many places there are, and what those that are filled hold.
     pub(crate) fn size(&self) -> (usize, usize) {
         let places = self.places();
-        assert_eq!(places.by_key.len(), places.by_age.len());
+        let filled = places.by_key.values().filter(|it| it.items.is_some());
+        assert_eq!(filled.count(), places.by_age.len());
         (places.by_key.len(), places.bytes)
     }
 }

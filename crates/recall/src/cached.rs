@@ -143,10 +143,6 @@ impl Source for CachedSource {
         self.inner.accepts_writes()
     }
 
-    async fn admit_write(&self, call: &SourceCall<'_>) -> Result<(), SourceError> {
-        self.inner.admit_write(call).await
-    }
-
     fn members(&self) -> &[Arc<dyn Source>] {
         std::slice::from_ref(&self.inner)
     }

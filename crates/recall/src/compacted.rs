@@ -1,21 +1,32 @@
 //! Shorter items.
 
-use std::sync::Arc;
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use async_trait::async_trait;
-use futures::{StreamExt as _, TryStreamExt as _, stream};
+use futures::{StreamExt as _, stream};
 use notekeeper_domain::{Item, SOURCE_LIMIT_MAX};
+use tokio::time::Instant;
 
 use crate::{
-    Answer, Compactor, InvalidSetting, Source, SourceCall, SourceError, SourceQuery,
-    WriteOperation, Written, setting::check_bounds,
+    Answer, Compactor, FailedLeg, InvalidSetting, Source, SourceCall, SourceError, SourceQuery,
+    WriteOperation, Written,
+    patience::{Patience, QUERY_TIMEOUT, until},
+    setting::check_bounds,
 };
 
 /// Most items that are shortened at a time: a model may stand behind the compactor.
 const CONCURRENCY: usize = 4;
 
+/// How long shortening may take at least where nobody is waiting: time for one call of a model.
+const SHORTENING_TIMEOUT_MIN: Duration = Duration::from_secs(2);
+
 /// Makes the content of what the inner source finds shorter, and the list as well where that is wanted.
-/// Ids, scores and metadata stay. What is written goes through as it is.
+/// Ids, scores and metadata stay. What is written goes through as it is. Where the compactor fails or isn't
+/// ready in time the beginnings of the contents that are left stand for them, and the answer lists the source
+/// among those that failed.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -67,9 +78,41 @@ impl CompactedSource {
         })
     }
 
-    async fn compact(&self, mut item: Item) -> Result<Item, SourceError> {
-        item.content = self.compactor.compact(&item.content).await?;
-        Ok(item)
+    async fn compact(&self, mut item: Item, at: Instant, trouble: &Trouble) -> Item {
+        if !trouble.is_there() {
+            match until(at, self.compactor.compact(&item.content)).await {
+                Some(Ok(shorter)) => {
+                    item.content = shorter;
+                    return item;
+                }
+                Some(Err(error)) => trouble.tell(error),
+                None => trouble.tell(SourceError::Unavailable(
+                    "contents weren't shortened in time; their beginnings stand there".to_owned(),
+                )),
+            }
+        }
+        item.content = self.compactor.beginning(&item.content);
+        item
+    }
+}
+
+/// The first failure of the compactor, after which it isn't asked any more.
+#[derive(Default)]
+struct Trouble(Mutex<Option<SourceError>>);
+
+impl Trouble {
+    fn is_there(&self) -> bool {
+        let first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        first.is_some()
+    }
+
+    fn tell(&self, error: SourceError) {
+        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert(error);
+    }
+
+    fn into_inner(self) -> Option<SourceError> {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -84,16 +127,31 @@ impl Source for CompactedSource {
         query: &SourceQuery,
         call: &SourceCall<'_>,
     ) -> Result<Answer, SourceError> {
-        let mut answer = self.inner.query(query, call).await?;
+        let patience = Patience::of_query(QUERY_TIMEOUT, Duration::ZERO);
+        let inner = self.inner.query(query, call);
+        let mut answer = patience.leaving_a_third(inner).await?;
         answer.items.truncate(self.items_max);
+        let (at, trouble) = (
+            patience.for_rest(SHORTENING_TIMEOUT_MIN),
+            Trouble::default(),
+        );
         let shorter: Vec<_> = std::mem::take(&mut answer.items)
             .into_iter()
-            .map(|item| self.compact(item))
+            .enumerate()
+            .map(async |(place, item)| (place, self.compact(item, at, &trouble).await))
             .collect();
-        answer.items = stream::iter(shorter)
-            .buffered(CONCURRENCY)
-            .try_collect()
-            .await?;
+        let mut shorter: Vec<_> = stream::iter(shorter)
+            .buffer_unordered(CONCURRENCY)
+            .collect()
+            .await;
+        shorter.sort_by_key(|(place, _)| *place);
+        answer.items = shorter.into_iter().map(|(_, item)| item).collect();
+        answer
+            .failed
+            .extend(trouble.into_inner().map(|error| FailedLeg {
+                source: self.name().to_owned(),
+                error: Arc::new(error),
+            }));
         Ok(answer)
     }
 
@@ -108,10 +166,6 @@ impl Source for CompactedSource {
 
     fn accepts_writes(&self) -> bool {
         self.inner.accepts_writes()
-    }
-
-    async fn admit_write(&self, call: &SourceCall<'_>) -> Result<(), SourceError> {
-        self.inner.admit_write(call).await
     }
 
     fn members(&self) -> &[Arc<dyn Source>] {

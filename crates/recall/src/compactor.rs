@@ -26,8 +26,14 @@ pub trait Compactor: Send + Sync + Debug {
     ///
     /// # Errors
     ///
-    /// [`SourceError`]: the whole query ends with it.
+    /// [`SourceError`]: it is told among the failures of the answer, in which [beginnings](Self::beginning)
+    /// stand for what isn't shortened.
     async fn compact(&self, content: &str) -> Result<String, SourceError>;
+
+    /// What stands for a content that couldn't be shortened, or not in time.
+    fn beginning(&self, content: &str) -> String {
+        HeadCompactor::default().cut(content)
+    }
 }
 
 /// Keeps the beginning.
@@ -52,6 +58,14 @@ pub struct ModelCompactor {
     head: HeadCompactor,
 }
 
+impl Default for HeadCompactor {
+    fn default() -> Self {
+        Self {
+            chars_max: COMPACTED_CHARS_DEFAULT,
+        }
+    }
+}
+
 impl HeadCompactor {
     /// Keeps this many characters, [`COMPACTED_CHARS_MIN`] to the length of the longest content, with the
     /// mark of the cut.
@@ -65,8 +79,12 @@ impl HeadCompactor {
     }
 
     /// The beginning, cut after a word where one ends in its second half, with a mark; all of it where
-    /// it is short enough.
+    /// it is short enough. White space at both ends of what is too long counts for nothing.
     pub fn cut(&self, content: &str) -> String {
+        if !self.is_too_long(content) {
+            return content.to_owned();
+        }
+        let content = trim_space(content);
         if !self.is_too_long(content) {
             return content.to_owned();
         }
@@ -103,6 +121,10 @@ impl Compactor for HeadCompactor {
     async fn compact(&self, content: &str) -> Result<String, SourceError> {
         Ok(self.cut(content))
     }
+
+    fn beginning(&self, content: &str) -> String {
+        self.cut(content)
+    }
 }
 
 #[async_trait]
@@ -128,6 +150,10 @@ impl Compactor for ModelCompactor {
             "" => Ok(self.head.cut(content)),
             shorter => Ok(self.head.cut(shorter)),
         }
+    }
+
+    fn beginning(&self, content: &str) -> String {
+        self.head.cut(content)
     }
 }
 

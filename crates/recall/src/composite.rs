@@ -1,15 +1,23 @@
 //! Several sources at once.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use futures::{StreamExt as _, stream};
 use notekeeper_domain::Item;
+use tokio::time::Instant;
 
 use crate::{
-    Answer, Dedupe, FailedLeg, InvalidSetting, LEG_TIMEOUT_DEFAULT, Reranker, ScoreSort, Source,
-    SourceCall, SourceError, SourceQuery, WriteOperation, Written,
+    Answer, Candidate, Dedupe, FailedLeg, InvalidSetting, LEG_TIMEOUT_DEFAULT, Reranker, ScoreSort,
+    Source, SourceCall, SourceError, SourceQuery, Verb, WriteOperation, Written,
     legs::{Hearing, Legs, check_name},
+    patience::{Patience, until},
     setting::check_bounds,
 };
 
@@ -23,12 +31,16 @@ pub const CONCURRENCY_MAX: usize = crate::LEGS_MAX;
 /// Asks all of its legs at once, and makes one list of what they find.
 ///
 /// A leg that fails or is late is listed in the answer, and the others' items stand. An error that tells
-/// of a boundary between tenants ends the whole query, though. When the query is dropped, so are those
-/// of the legs.
+/// of a boundary between tenants ends the whole query, though, and a policy that refuses the scope does before any
+/// leg is asked. When the query is dropped, so are those of the legs. Altogether it takes
+/// [`QUERY_TIMEOUT`](crate::QUERY_TIMEOUT), or `leg_timeout` where that is longer: where not all legs are asked at
+/// once they share it. A ranker that fails or takes longer than a leg may is listed under the composition's own
+/// name, and the items are ranked by score.
 ///
 /// What is written is given to every leg: it goes on where one fails, and the error
 /// ([`SourceError::PartialWrite`]) says who kept the items. Each leg has an identity of its own for the
-/// write, so whoever repeats it as a whole changes nothing where the items were kept. Writes have no
+/// write, so whoever repeats it as a whole changes nothing where the items were kept. A leg whose backend tells of
+/// another tenant is among those that failed, and those whose turn hasn't come then are left out. Writes have no
 /// deadline but the caller's: one that is cut off might have been kept.
 ///
 /// ```
@@ -119,10 +131,15 @@ impl CompositeSource {
         &self,
         query: &SourceQuery,
         call: &SourceCall<'_>,
+        patience: &Patience,
     ) -> Result<Hearing, SourceError> {
         let legs = self.legs.sources();
         let questions: Vec<_> = (0..legs.len())
-            .map(|index| async move { (index, self.legs.ask(index, query, call).await) })
+            .map(|index| async move {
+                let turns = (legs.len() - index).div_ceil(self.concurrency);
+                let heard = self.legs.ask(index, query, call, (patience, turns));
+                (index, heard.await)
+            })
             .collect();
         let mut answers = stream::iter(questions).buffer_unordered(self.concurrency);
         let mut heard: Vec<_> = legs.iter().map(|_| None).collect();
@@ -134,6 +151,35 @@ impl CompositeSource {
             hearing.add(leg.as_ref(), heard);
         }
         Ok(hearing)
+    }
+
+    /// The candidates in their order: that of the scores where the ranker gives none.
+    async fn ranked(
+        &self,
+        query: &SourceQuery,
+        candidates: Vec<Candidate>,
+        patience: &Patience,
+    ) -> Result<(Vec<Item>, Option<FailedLeg>), SourceError> {
+        if !self.reranker.can_fail() {
+            return Ok((self.reranker.rerank(query, candidates).await?, None));
+        }
+        let at = patience
+            .for_rest(self.legs.timeout())
+            .min(Instant::now() + self.legs.timeout());
+        let ranking = self.reranker.rerank(query, candidates.clone());
+        let error = match until(at, ranking).await {
+            Some(Ok(items)) => return Ok((items, None)),
+            Some(Err(error)) if error.is_of_scope() => return Err(error),
+            Some(Err(error)) => error,
+            None => SourceError::Unavailable(
+                "its ranker didn't answer in time; the order is that of the scores".to_owned(),
+            ),
+        };
+        let failed = FailedLeg {
+            source: self.name.clone(),
+            error: Arc::new(error),
+        };
+        Ok((ScoreSort::sort(candidates), Some(failed)))
     }
 }
 
@@ -148,11 +194,15 @@ impl Source for CompositeSource {
         query: &SourceQuery,
         call: &SourceCall<'_>,
     ) -> Result<Answer, SourceError> {
-        let mut hearing = self.ask_all(query, call).await?;
+        let patience = self.legs.patience();
+        self.admit(Verb::Query, call).await?;
+        let mut hearing = self.ask_all(query, call, &patience).await?;
         let candidates = self.dedupe.merge(std::mem::take(&mut hearing.lists));
         let mut answer = hearing.answer(&self.name, Vec::new())?;
-        answer.items = self.reranker.rerank(query, candidates).await?;
+        let (items, failed) = self.ranked(query, candidates, &patience).await?;
+        answer.items = items;
         answer.items.truncate(query.limit);
+        answer.failed.extend(failed);
         Ok(answer)
     }
 
@@ -165,20 +215,29 @@ impl Source for CompositeSource {
         if items.is_empty() {
             return Ok(Written::default());
         }
-        self.admit_write(call).await?;
+        self.admit(Verb::Write, call).await?;
+        let is_ended = AtomicBool::new(false);
         let writes: Vec<_> = self
             .legs
             .sources()
             .iter()
-            .map(|leg| write_to(leg.as_ref(), items, operation, call))
+            .enumerate()
+            .map(async |(index, leg)| {
+                let leg = leg.as_ref();
+                (
+                    index,
+                    write_to(leg, items, operation, call, &is_ended).await,
+                )
+            })
             .collect();
-        let outcomes: Vec<_> = stream::iter(writes)
-            .buffered(self.concurrency)
+        let mut outcomes: Vec<_> = stream::iter(writes)
+            .buffer_unordered(self.concurrency)
             .collect()
             .await;
+        outcomes.sort_by_key(|(index, _)| *index);
         let mut written = Written::default();
-        for outcome in outcomes {
-            written.add(outcome?);
+        for (_, outcome) in outcomes {
+            written.add(outcome);
         }
         match written.failed.is_empty() {
             true => Ok(written),
@@ -190,47 +249,50 @@ impl Source for CompositeSource {
         self.legs.sources().iter().any(|leg| leg.accepts_writes())
     }
 
-    async fn admit_write(&self, call: &SourceCall<'_>) -> Result<(), SourceError> {
-        for leg in self.legs.sources() {
-            leg.admit_write(call).await?;
-        }
-        Ok(())
-    }
-
     fn members(&self) -> &[Arc<dyn Source>] {
         self.legs.sources()
     }
 }
 
-/// What a leg of a broadcast did.
-///
-/// # Errors
-///
-/// Those that end the whole write.
+/// What a leg of a broadcast did. Where it tells of a boundary between tenants the broadcast `is_ended`, and no leg
+/// begins any more; those that have begun come to their end, as they may have kept something.
 async fn write_to(
     leg: &dyn Source,
     items: &[Item],
     operation: &WriteOperation,
     call: &SourceCall<'_>,
-) -> Result<Written, SourceError> {
-    match leg.write(items, &operation.leg(leg.name()), call).await {
-        Ok(written) => Ok(told_by_marker(leg, written)),
-        Err(SourceError::PartialWrite(written)) => Ok(*written),
-        Err(error) if error.is_of_scope() => Err(error),
-        Err(error) => Ok(Written {
+    is_ended: &AtomicBool,
+) -> Written {
+    let outcome = match is_ended.load(Ordering::Relaxed) {
+        true => Err(SourceError::Unsupported(
+            "it was given nothing, as another source told of a boundary between tenants".to_owned(),
+        )),
+        false => leg.write(items, &operation.leg(leg.name()), call).await,
+    };
+    if outcome.as_ref().is_err_and(SourceError::is_of_scope) {
+        is_ended.store(true, Ordering::Relaxed);
+    }
+    match outcome {
+        Ok(written) => told_by_marker(leg, written),
+        Err(SourceError::PartialWrite(written)) => told_by_marker(leg, *written),
+        Err(error) => Written {
             failed: vec![FailedLeg {
                 source: leg.name().to_owned(),
                 error: Arc::new(error),
             }],
             ..Written::default()
-        }),
+        },
     }
 }
 
-/// What a source says that it did; one that accepts no writes kept nothing, whatever it says.
+/// What a source says that it did with items; one that accepts no writes kept nothing, whatever it says, and
+/// where it says nothing it refused them.
 pub(crate) fn told_by_marker(leg: &dyn Source, mut written: Written) -> Written {
     if !leg.accepts_writes() {
         written.refused.append(&mut written.accepted);
+        if written.refused.is_empty() && written.failed.is_empty() {
+            written.refused.push(leg.name().to_owned());
+        }
     }
     written
 }

@@ -1,12 +1,12 @@
 //! Errors, grouped by what the caller may do. Their texts end up in histories and logs: they hold no
 //! content, no query, no id and no namespace. Names of sources are settings, and may stand there.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use notekeeper_models::ModelError;
 use notekeeper_store::{MutationError, StoreError};
 
-use crate::Written;
+use crate::{Answer, ToolCallError, Written};
 
 /// Why a source gives no answer, or keeps nothing.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +42,14 @@ pub enum SourceError {
     /// Of several sources some kept the items, and others failed.
     #[error("{}", partial(.0))]
     PartialWrite(Box<Written>),
+    /// Of several sources none answered.
+    #[error("{}", unheard(.source_name, .answer))]
+    NoAnswer {
+        /// Which composition.
+        source_name: String,
+        /// Who was late, and who failed; without items.
+        answer: Box<Answer>,
+    },
     /// What was asked or given makes no sense to the source; the text says what to change.
     #[error("{0}")]
     Invalid(String),
@@ -64,6 +72,9 @@ pub enum SourceError {
     /// A model of embeddings failed, or one that compacts.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// A search tool failed.
+    #[error(transparent)]
+    Tool(#[from] ToolCallError),
 }
 
 /// A source that failed where others did not.
@@ -91,11 +102,10 @@ impl SourceError {
             | Self::Mutation(MutationError::Store(
                 StoreError::Unavailable(_) | StoreError::TooNew { .. },
             ))
-            | Self::Model(ModelError::Unavailable { .. }) => true,
-            Self::PartialWrite(written) => written
-                .failed
-                .iter()
-                .any(|failed| failed.error.is_passing()),
+            | Self::Model(ModelError::Unavailable { .. })
+            | Self::Tool(ToolCallError::Unavailable { .. }) => true,
+            Self::PartialWrite(_) => self.leading().is_some_and(Self::is_passing),
+            Self::NoAnswer { .. } => self.leading().is_none_or(Self::is_passing),
             _ => false,
         }
     }
@@ -103,8 +113,57 @@ impl SourceError {
     /// Whether it tells of a boundary between tenants. Such an error ends the whole query or write,
     /// whatever other sources have to say.
     pub fn is_of_scope(&self) -> bool {
-        matches!(self, Self::ScopeRefused { .. } | Self::ForeignScope { .. })
+        match self {
+            Self::ScopeRefused { .. } | Self::ForeignScope { .. } => true,
+            Self::PartialWrite(_) => self.leading().is_some_and(Self::is_of_scope),
+            _ => false,
+        }
     }
+
+    /// Where several sources failed, the failure by which it is decided what the caller may do: the first that
+    /// tells of a boundary between tenants, else the first that may pass, else, where none was late,
+    /// the first. `None` where a single source failed.
+    pub fn leading(&self) -> Option<&Self> {
+        let (failed, is_late) = match self {
+            Self::PartialWrite(written) => (&written.failed, false),
+            Self::NoAnswer { answer, .. } => (&answer.failed, !answer.timed_out.is_empty()),
+            _ => return None,
+        };
+        let errors = || failed.iter().map(|failed| failed.error.as_ref());
+        let of_scope = errors().find(|error| error.is_of_scope());
+        of_scope
+            .or_else(|| errors().find(|error| error.is_passing()))
+            .or_else(|| errors().next().filter(|_| !is_late))
+    }
+
+    /// How long what is behind the source asks to wait before the same call, if it asks.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Model(ModelError::Unavailable { retry_after, .. })
+            | Self::Tool(ToolCallError::Unavailable { retry_after, .. }) => *retry_after,
+            _ => self.leading().and_then(Self::retry_after),
+        }
+    }
+}
+
+/// Who of a composition was late, and who failed how.
+fn unheard(name: &str, answer: &Answer) -> String {
+    let mut said = format!("no member of source `{name}` answered");
+    if !answer.timed_out.is_empty() {
+        said += &format!("; late: {}", answer.timed_out.join(", "));
+    }
+    if !answer.failed.is_empty() {
+        said += &format!("; failed: {}", failures(&answer.failed));
+    }
+    said
+}
+
+fn failures(failed: &[FailedLeg]) -> String {
+    let failed: Vec<String> = failed
+        .iter()
+        .map(|failed| format!("{}: {}", failed.source, failed.error))
+        .collect();
+    failed.join("; ")
 }
 
 /// What each source did.
@@ -113,15 +172,10 @@ fn partial(written: &Written) -> String {
         [] => "none".to_owned(),
         names => names.join(", "),
     };
-    let failed: Vec<String> = written
-        .failed
-        .iter()
-        .map(|failed| format!("{}: {}", failed.source, failed.error))
-        .collect();
     format!(
         "the write reached some sources and not others; accepted: {}; refused (read-only): {}; failed: {}",
         names(&written.accepted),
         names(&written.refused),
-        failed.join("; "),
+        failures(&written.failed),
     )
 }

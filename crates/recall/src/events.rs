@@ -1,5 +1,5 @@
-//! What is told of writes, without content: it lands in the result of the activity, and so on the run's
-//! own timeline.
+//! What is told of writes, without content: an activity logs it, and where the write is no failure returns
+//! it in the result, and so on the run's own timeline. Queries tell of nothing.
 
 use std::sync::{Mutex, PoisonError};
 

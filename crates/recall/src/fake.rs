@@ -218,6 +218,12 @@ impl Caller {
         }
     }
 
+    /// Another agent of the namespace.
+    pub(crate) fn named(mut self, agent: &str) -> Self {
+        self.scope = Scope::resolve(self.scope.namespace(), agent).unwrap();
+        self
+    }
+
     pub(crate) fn with_scratchpad(mut self, key: &str, value: Value) -> Self {
         self.scratchpad.insert(key.to_owned(), value);
         self

@@ -2,14 +2,13 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use notekeeper_domain::Item;
-use tokio::time::Instant;
-
 use crate::{
     Answer, FailedLeg, InvalidSetting, Source, SourceCall, SourceError, SourceQuery,
     check_source_name,
+    patience::{Patience, QUERY_TIMEOUT, until},
     setting::{check_bounds, whole_milliseconds},
 };
+use notekeeper_domain::Item;
 
 /// How long a composition waits for a leg where nothing else is said: 2 s, as a model waits behind it,
 /// and the user behind the model.
@@ -21,11 +20,6 @@ pub const LEG_TIMEOUT_MS_MAX: u64 = 60_000;
 /// Most legs of one composition. With 100 items of each that is a pool of 3,200 to rank; more sources
 /// are put into compositions inside.
 pub const LEGS_MAX: usize = 32;
-
-tokio::task_local! {
-    /// When the composition around gives up on the one at hand.
-    static GIVEN_UP_AT: Instant;
-}
 
 /// The legs of a composition, in their order.
 #[derive(Debug)]
@@ -61,13 +55,18 @@ impl Legs {
         }
         let mut names = BTreeSet::new();
         for (index, leg) in sources.iter().enumerate() {
+            let at = || format!("sources[{index}]");
+            check_source_name(leg.name()).map_err(|fault| {
+                InvalidSetting::new(at(), format!("has a name that can't be one: {fault}"))
+            })?;
             if !names.insert(leg.name()) {
                 let twice = format!(
-                    "has the name `{}`, as another member has; a member written in place can be \
-                     given another with `name`",
+                    "has the name `{}`, as another member has, and legs are told apart by their names; leave one \
+                     out, or give a source that is written in place, and is no decorator, another `name` (a \
+                     decorator has that of its `inner` source)",
                     leg.name()
                 );
-                return Err(InvalidSetting::new(format!("sources[{index}]"), twice));
+                return Err(InvalidSetting::new(at(), twice));
             }
         }
         check_bounds(
@@ -82,17 +81,18 @@ impl Legs {
         &self.sources
     }
 
-    /// How long to wait for a leg now. Where the composition is itself a leg that somebody waits for, it
-    /// keeps a tenth of what is left to itself: so what its other legs found gets out in time.
-    fn patience(&self) -> Duration {
-        let left = GIVEN_UP_AT.try_with(|at| at.saturating_duration_since(Instant::now()));
-        match left {
-            Ok(left) => self.timeout.min(left - left / 10),
-            Err(_) => self.timeout,
-        }
+    /// The time for a query that begins now.
+    pub(crate) fn patience(&self) -> Patience {
+        Patience::of_query(QUERY_TIMEOUT, self.timeout)
     }
 
-    /// Asks the leg at this index, and waits no longer than is allowed.
+    /// How long one leg may take.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// Asks the leg at this index, and waits no longer than is allowed. From it on legs are asked in so many
+    /// turns.
     ///
     /// # Errors
     ///
@@ -102,18 +102,18 @@ impl Legs {
         index: usize,
         query: &SourceQuery,
         call: &SourceCall<'_>,
+        (patience, turns): (&Patience, usize),
     ) -> Result<Heard, SourceError> {
         let leg = &self.sources[index];
-        let at = Instant::now() + self.patience();
-        let answer = GIVEN_UP_AT.scope(at, leg.query(query, call));
-        match tokio::time::timeout_at(at, answer).await {
-            Err(_) => Ok(Heard::Late),
-            Ok(Ok(mut answer)) => {
+        let at = patience.for_leg(self.timeout, turns);
+        match until(at, leg.query(query, call)).await {
+            None => Ok(Heard::Late),
+            Some(Ok(mut answer)) => {
                 answer.items.truncate(query.limit);
                 Ok(Heard::Answer(answer))
             }
-            Ok(Err(error)) if error.is_of_scope() => Err(error),
-            Ok(Err(error)) => Ok(Heard::Failed(error)),
+            Some(Err(error)) if error.is_of_scope() => Err(error),
+            Some(Err(error)) => Ok(Heard::Failed(error)),
         }
     }
 }
@@ -151,33 +151,21 @@ impl Hearing {
     ///
     /// # Errors
     ///
-    /// Where no leg answered: the first failure that may pass; that one was late, where one was, as it
-    /// may answer another time; or else the first failure.
+    /// [`SourceError::NoAnswer`] where no leg answered.
     pub(crate) fn answer(self, name: &str, items: Vec<Item>) -> Result<Answer, SourceError> {
-        if self.answered {
-            return Ok(Answer {
-                items,
-                timed_out: self.timed_out,
-                failed: self.failed,
-            });
-        }
-        let (late, mut errors) = (self.timed_out, errors_of(self.failed));
-        let passing = errors.iter().position(SourceError::is_passing);
-        match passing {
-            Some(index) => Err(errors.swap_remove(index)),
-            None if late.is_empty() && !errors.is_empty() => Err(errors.swap_remove(0)),
-            None => Err(SourceError::Unavailable(format!(
-                "no member of source `{name}` answered in time; late: {}",
-                late.join(", ")
-            ))),
+        let answer = Answer {
+            items,
+            timed_out: self.timed_out,
+            failed: self.failed,
+        };
+        match self.answered {
+            true => Ok(answer),
+            false => Err(SourceError::NoAnswer {
+                source_name: name.to_owned(),
+                answer: Box::new(answer),
+            }),
         }
     }
-}
-
-/// The errors of legs, which nobody else has.
-fn errors_of(failed: Vec<FailedLeg>) -> Vec<SourceError> {
-    let errors = failed.into_iter().map(|leg| leg.error);
-    errors.filter_map(Arc::into_inner).collect()
 }
 
 /// Checks the name of a composition.

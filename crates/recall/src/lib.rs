@@ -16,6 +16,7 @@ mod error;
 mod events;
 mod hybrid;
 mod legs;
+mod patience;
 mod read_only;
 mod rerank;
 mod scope_policy;
@@ -27,11 +28,9 @@ mod spec;
 mod tool;
 
 #[cfg(test)]
-mod accepts_writes;
-#[cfg(test)]
 mod fake;
 #[cfg(test)]
-mod tour;
+mod tests;
 
 pub use backends::{
     EmbeddedVectors, FactsSource, FileSource, JournalSource, ScratchpadSource, TermVectors,
@@ -51,6 +50,8 @@ pub use error::{FailedLeg, SourceError};
 pub use events::{SourceEvent, SourceEvents};
 pub use hybrid::{HybridLeg, HybridSource, NotesSource};
 pub use legs::{LEG_TIMEOUT_DEFAULT, LEG_TIMEOUT_MS_MAX, LEGS_MAX};
+pub use notekeeper_domain::HYBRID_SOURCE;
+pub use patience::QUERY_TIMEOUT;
 pub use read_only::{OnWrite, ReadOnlySource};
 pub use rerank::{ReciprocalRankFusion, Reranker, ScoreSort};
 pub use scope_policy::{NamespaceExact, NamespacePrefix, NamespaceRequired, ScopePolicy};
@@ -58,11 +59,11 @@ pub use scoped::ScopedSource;
 pub use sequential::SequentialSource;
 pub use setting::InvalidSetting;
 pub use source::{
-    Answer, InvalidSourceName, OpenStores, Scratchpad, Source, SourceCall, SourceQuery,
+    Answer, InvalidSourceName, OpenStores, Scratchpad, Source, SourceCall, SourceQuery, Verb,
     WriteOperation, Written, check_source_name,
 };
 pub use spec::{
-    HYBRID_SOURCE, InvalidSource, MakeSearchTool, Member, Require, Rerank, SourceKind, SourceParts,
-    SourceSpec, StoreKeeps, ToolSpec, VectorPlace, build,
+    InvalidSource, MakeSearchTool, Member, Require, Rerank, SOURCE_LEVELS_MAX, SourceKind,
+    SourceParts, SourceSpec, StoreKeeps, ToolSpec, VectorPlace, build,
 };
 pub use tool::{SearchTool, ToolCallError};

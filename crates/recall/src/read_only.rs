@@ -10,7 +10,8 @@ use notekeeper_domain::Item;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Answer, Source, SourceCall, SourceError, SourceEvent, SourceQuery, WriteOperation, Written,
+    Answer, Source, SourceCall, SourceError, SourceEvent, SourceQuery, Verb, WriteOperation,
+    Written,
 };
 
 /// What becomes of a write that isn't allowed.
@@ -124,6 +125,14 @@ impl Source for ReadOnlySource {
 
     fn accepts_writes(&self) -> bool {
         false
+    }
+
+    /// A write is turned away as such, before anybody is asked whose it is.
+    async fn admit(&self, verb: Verb, call: &SourceCall<'_>) -> Result<(), SourceError> {
+        match verb {
+            Verb::Query => self.inner.admit(verb, call).await,
+            Verb::Write => Ok(()),
+        }
     }
 
     fn members(&self) -> &[Arc<dyn Source>] {

@@ -20,12 +20,18 @@ pub trait Reranker: Send + Sync + Debug {
     ///
     /// # Errors
     ///
-    /// [`SourceError`]: the whole query ends with it.
+    /// [`SourceError`]: the composition tells it among its failures and ranks by score. One that tells of a
+    /// boundary between tenants ends the whole query.
     async fn rerank(
         &self,
         query: &SourceQuery,
         candidates: Vec<Candidate>,
     ) -> Result<Vec<Item>, SourceError>;
+
+    /// Whether it may fail or wait for something; a composition keeps a copy of the candidates for that case.
+    fn can_fail(&self) -> bool {
+        true
+    }
 }
 
 /// The higher score first. Items without one come last, and are never dropped; those that are equal
@@ -82,6 +88,10 @@ impl Reranker for ScoreSort {
     ) -> Result<Vec<Item>, SourceError> {
         Ok(Self::sort(candidates))
     }
+
+    fn can_fail(&self) -> bool {
+        false
+    }
 }
 
 #[async_trait]
@@ -92,6 +102,10 @@ impl Reranker for ReciprocalRankFusion {
         candidates: Vec<Candidate>,
     ) -> Result<Vec<Item>, SourceError> {
         Ok(Self::fuse(candidates))
+    }
+
+    fn can_fail(&self) -> bool {
+        false
     }
 }
 

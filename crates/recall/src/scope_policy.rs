@@ -10,11 +10,13 @@ use crate::{InvalidSetting, SourceCall};
 /// Decides which scopes get at a source.
 #[async_trait]
 pub trait ScopePolicy: Send + Sync + Debug {
-    /// Whether a call for this scope may go on. False refuses it, and so does an error.
+    /// Whether a call for this scope may go on. False refuses it, and so does an error. It may be asked more
+    /// than once for a call, and has two seconds each time.
     ///
     /// # Errors
     ///
-    /// Any: where the policy can't tell, nothing goes on.
+    /// Any: where the policy can't tell, nothing goes on. What it says is passed to nobody and not logged, as
+    /// it may tell of a tenant; the log says that the policy of this source failed.
     async fn allows(&self, call: &SourceCall<'_>) -> Result<bool, Box<dyn Error + Send + Sync>>;
 
     /// What the policy wants, for whoever is refused: it ends up in histories, and names no tenant.

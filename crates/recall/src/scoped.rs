@@ -1,14 +1,18 @@
 //! A guard between tenants.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use notekeeper_domain::Item;
+use tokio::time::timeout;
 
 use crate::{
     Answer, NamespaceRequired, ScopePolicy, Source, SourceCall, SourceError, SourceEvent,
-    SourceQuery, WriteOperation, Written,
+    SourceQuery, Verb, WriteOperation, Written,
 };
+
+/// How long a policy may take: it is asked before everything else, and again at each guard on the way.
+const POLICY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Lets a call at the inner source only where a policy allows its scope. What isn't allowed is refused
 /// before the inner source is touched; what is allowed goes through as if no guard were there, name
@@ -55,14 +59,28 @@ impl ScopedSource {
     }
 
     async fn check(&self, call: &SourceCall<'_>) -> Result<(), SourceError> {
-        match self.policy.allows(call).await {
-            Ok(true) => Ok(()),
-            // Why the policy itself failed may tell of the tenant, and nobody but its author can use it.
-            Ok(false) | Err(_) => Err(SourceError::ScopeRefused {
-                source_name: self.name().to_owned(),
-                reason: self.policy.requirement(),
-            }),
+        let allowed = match timeout(POLICY_TIMEOUT, self.policy.allows(call)).await {
+            Ok(allowed) => allowed,
+            Err(_) => {
+                return Err(SourceError::Unavailable(format!(
+                    "the policy of source `{}` didn't decide in time whether it lets the scope in",
+                    self.name()
+                )));
+            }
+        };
+        match allowed {
+            Ok(true) => return Ok(()),
+            Ok(false) => {}
+            // Why may tell of the tenant, so it is for the policy itself to log.
+            Err(_) => tracing::warn!(
+                memory.source = self.name(),
+                "the policy of a source failed, so the scope is refused"
+            ),
         }
+        Err(SourceError::ScopeRefused {
+            source_name: self.name().to_owned(),
+            reason: self.policy.requirement(),
+        })
     }
 }
 
@@ -88,24 +106,30 @@ impl Source for ScopedSource {
         call: &SourceCall<'_>,
     ) -> Result<Written, SourceError> {
         self.check(call).await?;
-        let written = self.inner.write(items, operation, call).await?;
-        // A write that never happened is nothing to tell of.
-        if self.accepts_writes() && !written.accepted.is_empty() {
+        let outcome = self.inner.write(items, operation, call).await;
+        let written = match &outcome {
+            Ok(written) => Some(written),
+            Err(SourceError::PartialWrite(written)) => Some(written.as_ref()),
+            Err(_) => None,
+        };
+        // A write that never happened is nothing to tell of; one that reached some sources is.
+        let is_kept = written.is_some_and(|written| !written.accepted.is_empty());
+        if self.accepts_writes() && is_kept {
             call.events.tell(SourceEvent::Written {
                 source: self.name().to_owned(),
                 items: items.len(),
             });
         }
-        Ok(written)
+        outcome
     }
 
     fn accepts_writes(&self) -> bool {
         self.inner.accepts_writes()
     }
 
-    async fn admit_write(&self, call: &SourceCall<'_>) -> Result<(), SourceError> {
+    async fn admit(&self, verb: Verb, call: &SourceCall<'_>) -> Result<(), SourceError> {
         self.check(call).await?;
-        self.inner.admit_write(call).await
+        self.inner.admit(verb, call).await
     }
 
     fn members(&self) -> &[Arc<dyn Source>] {

@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use notekeeper_domain::Item;
 
 use crate::{
-    Answer, InvalidSetting, Source, SourceCall, SourceError, SourceQuery, WriteOperation, Written,
+    Answer, InvalidSetting, Source, SourceCall, SourceError, SourceQuery, Verb, WriteOperation,
+    Written,
     composite::told_by_marker,
     legs::{Hearing, Legs, check_name},
 };
@@ -15,7 +16,9 @@ use crate::{
 /// answers before what is dear. Items come in the order of the legs, and copies stay.
 ///
 /// A leg that fails or is late is listed in the answer, and the next is asked; an error that tells of a
-/// boundary between tenants ends the whole query. What is written goes to the first leg, and to no other.
+/// boundary between tenants ends the whole query, and a policy before any of them that refuses the scope
+/// does before the first is asked. They share [`QUERY_TIMEOUT`](crate::QUERY_TIMEOUT), so one that hangs
+/// leaves time for the next. What is written goes to the first leg, and to no other.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -69,10 +72,14 @@ impl Source for SequentialSource {
         query: &SourceQuery,
         call: &SourceCall<'_>,
     ) -> Result<Answer, SourceError> {
+        let patience = self.legs.patience();
+        self.admit(Verb::Query, call).await?;
+        let legs = self.legs.sources();
         let mut hearing = Hearing::default();
         let mut rest = query.clone();
-        for (index, leg) in self.legs.sources().iter().enumerate() {
-            let heard = self.legs.ask(index, &rest, call).await?;
+        for (index, leg) in legs.iter().enumerate() {
+            let time = (&patience, legs.len() - index);
+            let heard = self.legs.ask(index, &rest, call, time).await?;
             hearing.add(leg.as_ref(), heard);
             rest.limit -= hearing.lists.last().map_or(0, Vec::len);
             if rest.limit == 0 {
@@ -94,16 +101,31 @@ impl Source for SequentialSource {
         }
         let first = self.first();
         let operation = operation.leg(first.name());
-        let written = first.write(items, &operation, call).await?;
-        Ok(told_by_marker(first, written))
+        match first.write(items, &operation, call).await {
+            Ok(written) => Ok(told_by_marker(first, written)),
+            Err(SourceError::PartialWrite(written)) => {
+                let written = told_by_marker(first, *written);
+                Err(SourceError::PartialWrite(Box::new(written)))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     fn accepts_writes(&self) -> bool {
         self.first().accepts_writes()
     }
 
-    async fn admit_write(&self, call: &SourceCall<'_>) -> Result<(), SourceError> {
-        self.first().admit_write(call).await
+    /// A query of all legs, whether or not the first ones find enough: who may ask doesn't hang on what is
+    /// found.
+    async fn admit(&self, verb: Verb, call: &SourceCall<'_>) -> Result<(), SourceError> {
+        let legs = match verb {
+            Verb::Query => self.legs.sources(),
+            Verb::Write => &self.legs.sources()[..1],
+        };
+        for leg in legs {
+            leg.admit(verb, call).await?;
+        }
+        Ok(())
     }
 
     fn members(&self) -> &[Arc<dyn Source>] {

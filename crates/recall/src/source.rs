@@ -51,15 +51,18 @@ pub trait Source: Send + Sync + Debug {
         true
     }
 
-    /// Whether a write for the scope of this call gets past the policies that stand before the source;
-    /// nothing is written. A composition asks it of all its legs before it writes to any of them, so
-    /// that no leg keeps what another refuses the tenant.
+    /// Whether a query or a write for the scope of this call gets past the policies that stand before the
+    /// source and its [members](Self::members); nothing is asked or written. A composition wants it of all
+    /// its legs before it turns to any of them, so that no leg finds or keeps what another refuses the
+    /// tenant.
     ///
     /// # Errors
     ///
-    /// As [`write`](Self::write) for the same scope.
-    async fn admit_write(&self, call: &SourceCall<'_>) -> Result<(), SourceError> {
-        let _ = call;
+    /// As [`query`](Self::query) or [`write`](Self::write) for the same scope.
+    async fn admit(&self, verb: Verb, call: &SourceCall<'_>) -> Result<(), SourceError> {
+        for member in self.members() {
+            member.admit(verb, call).await?;
+        }
         Ok(())
     }
 
@@ -67,6 +70,15 @@ pub trait Source: Send + Sync + Debug {
     fn members(&self) -> &[Arc<dyn Source>] {
         &[]
     }
+}
+
+/// What somebody wants of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    /// [`Source::query`].
+    Query,
+    /// [`Source::write`].
+    Write,
 }
 
 /// What a source is asked.
@@ -141,13 +153,13 @@ impl WriteOperation {
     pub fn leg(&self, source: &str) -> Self {
         Self {
             root: self.root.clone(),
-            leg: OperationId::from_parts(&[self.leg.as_str(), source]),
+            leg: OperationId::from_parts(&["leg", self.leg.as_str(), source]),
         }
     }
 
     /// The identity of one of the changes that the source at hand makes.
     pub fn part(&self, index: usize) -> OperationId {
-        OperationId::from_parts(&[self.leg.as_str(), &index.to_string()])
+        OperationId::from_parts(&["part", self.leg.as_str(), &index.to_string()])
     }
 
     /// Id of the item at this index, where it brings none: the same in each source, and whenever the
@@ -266,6 +278,9 @@ mod tests {
         assert_ne!(one.item_id(3), one.item_id(4));
         assert_ne!(one.id(), other.id());
         assert_ne!(one.part(0), other.part(0));
+        // A source may be called by a number, or as the other ids are derived.
+        assert_ne!(write.leg("0").id(), &write.part(0));
+        assert_ne!(write.leg("0").id().as_str(), write.item_id(0));
         assert_eq!(write.id().as_str(), "op");
     }
 

@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, fmt};
 use serde::Deserialize;
 
 pub use self::{
-    build::{HYBRID_SOURCE, InvalidSource, build},
+    build::{InvalidSource, SOURCE_LEVELS_MAX, build},
     member::Member,
     parts::{MakeSearchTool, SourceParts, StoreKeeps},
 };

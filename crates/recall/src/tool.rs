@@ -1,6 +1,6 @@
 //! The port for search tools: what a source of the kind `tool` calls.
 
-use std::fmt::Debug;
+use std::{fmt::Debug, time::Duration};
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
@@ -26,19 +26,24 @@ pub trait SearchTool: Send + Sync + Debug {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolCallError {
     /// It can't be reached or is overloaded; the same call may succeed later.
-    #[error("the search tool is unavailable: {0}")]
-    Unavailable(String),
+    #[error("the search tool is unavailable: {message}")]
+    Unavailable {
+        /// What happened.
+        message: String,
+        /// How long the tool asks to wait before the same call, if it asks.
+        retry_after: Option<Duration>,
+    },
     /// It refuses the call, or answers what can't be read; the same call would end the same way.
     #[error("the search tool refused: {0}")]
     Refused(String),
 }
 
-impl From<ToolCallError> for crate::SourceError {
-    fn from(error: ToolCallError) -> Self {
-        let told = error.to_string();
-        match error {
-            ToolCallError::Unavailable(_) => Self::Unavailable(told),
-            ToolCallError::Refused(_) => Self::Unsupported(told),
+impl ToolCallError {
+    /// An [`Unavailable`](Self::Unavailable) that leaves the time of the next call to the caller.
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        Self::Unavailable {
+            message: message.into(),
+            retry_after: None,
         }
     }
 }

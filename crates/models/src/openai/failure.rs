@@ -181,9 +181,9 @@ pub(super) fn of_status(
     ModelError::Refused(format!("{told}; {remedy}"))
 }
 
-/// How long the endpoint asks to wait: seconds or a date, bounded. Milliseconds go first, where an
-/// endpoint gives both, being more exact.
-pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+/// How long an endpoint asks by these headers to wait: seconds or a date, at most a minute. Milliseconds go first,
+/// where an endpoint gives both, being more exact.
+pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let number = |text: &str| {
         let number = text.trim().parse::<f64>().ok();

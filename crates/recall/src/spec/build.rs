@@ -4,6 +4,8 @@ mod leaves;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use notekeeper_domain::HYBRID_SOURCE;
+
 use super::{Member, Require, Rerank, SourceKind, SourceParts, SourceSpec};
 use crate::{
     CacheOptions, CachedSource, CompactedSource, Compactor, CompositeOptions, CompositeSource,
@@ -12,8 +14,8 @@ use crate::{
     ScoreSort, SequentialSource, Source, check_source_name,
 };
 
-/// Name of the source that a program has ready-made where its store `default` keeps facts.
-pub const HYBRID_SOURCE: &str = "hybrid";
+/// Most levels of a tree of sources, itself counted: each takes its share of time from those inside.
+pub const SOURCE_LEVELS_MAX: usize = 16;
 
 /// Why settings make no source.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -59,11 +61,13 @@ pub fn build(
         parts,
         built: BTreeMap::new(),
         under_way: Vec::new(),
+        depth: 0,
     };
     for name in specs.keys() {
         builder.named(name, &format!("sources.{name}"))?;
     }
-    Ok(builder.built)
+    let built = builder.built.into_iter();
+    Ok(built.map(|(name, it)| (name, it.source)).collect())
 }
 
 fn invalid(path: &str, message: impl ToString) -> InvalidSource {
@@ -71,6 +75,15 @@ fn invalid(path: &str, message: impl ToString) -> InvalidSource {
         path: path.to_owned(),
         message: message.to_string(),
     }
+}
+
+fn too_deep(path: &str) -> InvalidSource {
+    invalid(
+        path,
+        format!(
+            "its tree has more than {SOURCE_LEVELS_MAX} levels; put fewer sources inside of each other"
+        ),
+    )
 }
 
 /// The fault of a setting of the table at this path.
@@ -102,14 +115,23 @@ fn unknown<'k>(
 struct Builder<'a> {
     specs: &'a BTreeMap<String, SourceSpec>,
     parts: &'a SourceParts,
-    built: BTreeMap<String, Arc<dyn Source>>,
+    built: BTreeMap<String, Built>,
     /// Names of the tables that the one at hand stands in.
     under_way: Vec<String>,
+    /// In how many sources the one at hand stands.
+    depth: usize,
+}
+
+/// A source, and how many levels its tree has.
+#[derive(Clone)]
+struct Built {
+    source: Arc<dyn Source>,
+    levels: usize,
 }
 
 impl Builder<'_> {
     /// The source of this name, which stands at this path.
-    fn named(&mut self, name: &str, path: &str) -> Result<Arc<dyn Source>, InvalidSource> {
+    fn named(&mut self, name: &str, path: &str) -> Result<Built, InvalidSource> {
         if let Some(built) = self.built.get(name) {
             return Ok(built.clone());
         }
@@ -130,7 +152,7 @@ impl Builder<'_> {
         Ok(source)
     }
 
-    fn member(&mut self, member: &Member, path: &str) -> Result<Arc<dyn Source>, InvalidSource> {
+    fn member(&mut self, member: &Member, path: &str) -> Result<Built, InvalidSource> {
         match member {
             Member::Named(name) => self.named(name, path),
             Member::Inline(spec) => {
@@ -145,16 +167,17 @@ impl Builder<'_> {
         &mut self,
         members: &[Member],
         path: &str,
-    ) -> Result<Vec<Arc<dyn Source>>, InvalidSource> {
-        (0..)
-            .zip(members)
-            .map(|(index, member): (usize, _)| {
-                self.member(member, &format!("{path}.sources[{index}]"))
-            })
-            .collect()
+    ) -> Result<(Vec<Arc<dyn Source>>, usize), InvalidSource> {
+        let (mut sources, mut levels) = (Vec::new(), 0);
+        for (index, member) in members.iter().enumerate() {
+            let built = self.member(member, &format!("{path}.sources[{index}]"))?;
+            sources.push(built.source);
+            levels = levels.max(built.levels);
+        }
+        Ok((sources, levels))
     }
 
-    fn inner(&mut self, member: &Member, path: &str) -> Result<Arc<dyn Source>, InvalidSource> {
+    fn inner(&mut self, member: &Member, path: &str) -> Result<Built, InvalidSource> {
         self.member(member, &format!("{path}.inner"))
     }
 
@@ -163,13 +186,27 @@ impl Builder<'_> {
         kind: &SourceKind,
         name: &str,
         path: &str,
-    ) -> Result<Arc<dyn Source>, InvalidSource> {
-        match kind {
+    ) -> Result<Built, InvalidSource> {
+        // On the way down, so that no tree is too deep to be walked.
+        if self.depth == SOURCE_LEVELS_MAX {
+            return Err(too_deep(path));
+        }
+        self.depth += 1;
+        let (source, inner) = match kind {
             SourceKind::Composite { .. } | SourceKind::Sequential { .. } => {
-                self.composition(kind, name, path)
+                self.composition(kind, name, path)?
             }
-            _ if kind.is_decorator() => self.decorator(kind, path),
-            _ => leaves::leaf(kind, name, path, self.parts),
+            _ if kind.is_decorator() => self.decorator(kind, path)?,
+            _ => (leaves::leaf(kind, name, path, self.parts)?, 0),
+        };
+        self.depth -= 1;
+        // And on the way up: what stands inside may have been made before.
+        match inner < SOURCE_LEVELS_MAX {
+            true => Ok(Built {
+                source,
+                levels: inner + 1,
+            }),
+            false => Err(too_deep(path)),
         }
     }
 
@@ -178,7 +215,7 @@ impl Builder<'_> {
         kind: &SourceKind,
         name: &str,
         path: &str,
-    ) -> Result<Arc<dyn Source>, InvalidSource> {
+    ) -> Result<(Arc<dyn Source>, usize), InvalidSource> {
         Ok(match kind {
             SourceKind::Composite {
                 sources,
@@ -193,16 +230,18 @@ impl Builder<'_> {
                     leg_timeout: Duration::from_millis(*leg_timeout_ms),
                     concurrency: *concurrency,
                 };
-                let legs = self.members(sources, path)?;
-                Arc::new(CompositeSource::new(name, legs, options).map_err(at(path))?)
+                let (legs, levels) = self.members(sources, path)?;
+                let made = CompositeSource::new(name, legs, options).map_err(at(path))?;
+                (Arc::new(made), levels)
             }
             SourceKind::Sequential {
                 sources,
                 leg_timeout_ms,
             } => {
-                let legs = self.members(sources, path)?;
+                let (legs, levels) = self.members(sources, path)?;
                 let leg_timeout = Duration::from_millis(*leg_timeout_ms);
-                Arc::new(SequentialSource::new(name, legs, leg_timeout).map_err(at(path))?)
+                let made = SequentialSource::new(name, legs, leg_timeout).map_err(at(path))?;
+                (Arc::new(made), levels)
             }
             _ => return Err(invalid(path, "is no composition")),
         })
@@ -212,14 +251,13 @@ impl Builder<'_> {
         &mut self,
         kind: &SourceKind,
         path: &str,
-    ) -> Result<Arc<dyn Source>, InvalidSource> {
+    ) -> Result<(Arc<dyn Source>, usize), InvalidSource> {
         Ok(match kind {
             SourceKind::Scoped { inner, require } => {
                 let inner = self.inner(inner, path)?;
-                Arc::new(ScopedSource::with_policy(
-                    inner,
-                    self.policy(require, path)?,
-                ))
+                let policy = self.policy(require, path)?;
+                let made = ScopedSource::with_policy(inner.source, policy);
+                (Arc::new(made), inner.levels)
             }
             SourceKind::Cached {
                 inner,
@@ -231,7 +269,8 @@ impl Builder<'_> {
                     entries_max: *entries_max,
                 };
                 let inner = self.inner(inner, path)?;
-                Arc::new(CachedSource::new(inner, options).map_err(at(path))?)
+                let made = CachedSource::new(inner.source, options).map_err(at(path))?;
+                (Arc::new(made), inner.levels)
             }
             SourceKind::Compacted {
                 inner,
@@ -241,11 +280,13 @@ impl Builder<'_> {
             } => {
                 let inner = self.inner(inner, path)?;
                 let compactor = self.compactor(model.as_deref(), *chars_max, path)?;
-                Arc::new(CompactedSource::new(inner, compactor, *max_items).map_err(at(path))?)
+                let made = CompactedSource::new(inner.source, compactor, *max_items);
+                (Arc::new(made.map_err(at(path))?), inner.levels)
             }
             SourceKind::ReadOnly { inner, on_write } => {
                 let inner = self.inner(inner, path)?;
-                Arc::new(ReadOnlySource::new(inner, *on_write))
+                let made = ReadOnlySource::new(inner.source, *on_write);
+                (Arc::new(made), inner.levels)
             }
             _ => return Err(invalid(path, "is no decorator")),
         })

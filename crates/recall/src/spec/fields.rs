@@ -104,14 +104,18 @@ impl TryFrom<SourceFields> for SourceSpec {
         if let Some(key) = fields.left() {
             let kind = kind.as_str();
             return Err(match (kind, key) {
-                ("vector", _) => format!(
+                ("vector", "store" | "embedder" | "collection") => format!(
                     "`{key}` means nothing to a source of the kind `vector` with index = \"in_memory\"; \
                      leave it out"
                 ),
-                ("tool", _) => format!(
-                    "`{key}` means nothing to a tool that is called so; give `url`, with `headers_env`, \
-                     or `activity` with `task_queue`"
-                ),
+                ("tool", "headers_env") => {
+                    "`headers_env` goes with `url`, and an activity has no headers; leave it out"
+                        .to_owned()
+                }
+                ("tool", "task_queue") => {
+                    "`task_queue` goes with `activity`, and a `url` has none; leave it out"
+                        .to_owned()
+                }
                 _ => {
                     format!("`{key}` means nothing to a source of the kind `{kind}`; leave it out")
                 }

@@ -232,6 +232,8 @@ fn what_cannot_be_read_is_told_by_what_to_change() {
         "kind = 'file'\ncollection = 'x'",
         "kind = 'vector'\nindex = 'in_memory'\nembedder = 'x'",
         "kind = 'vector'\nindex = 'memory'",
+        "kind = 'vector'\ndedupe = 'id'",
+        "kind = 'vector'\nindex = 'in_memory'\nurl = 'http://x'",
         "kind = 'composite'",
         "kind = 'composite'\nsources = 'x'",
         "kind = 'composite'\nsources = [1]",
@@ -253,6 +255,8 @@ fn what_cannot_be_read_is_told_by_what_to_change() {
         "kind = 'tool'\nurl = 'http://x'\nactivity = 'y'",
         "kind = 'tool'\nurl = 'http://x'\ntask_queue = 'y'",
         "kind = 'tool'\nactivity = 'y'",
+        "kind = 'tool'\nactivity = 'y'\ntask_queue = 'z'\nheaders_env = { a = 'B' }",
+        "kind = 'tool'\nurl = 'http://x'\nstore = 'y'",
     ]
     .into_iter()
     .map(|table| {

@@ -211,14 +211,24 @@ async fn a_tool_is_never_written_to() {
 #[tokio::test]
 async fn what_a_tool_fails_with_says_whether_to_ask_again() {
     let tenant = Tenant::of("acme");
-    let (_, source) = answering(Err(ToolCallError::Unavailable(
+    let (_, source) = answering(Err(ToolCallError::unavailable(
         "it took too long".to_owned(),
     )));
     let error = tenant.query(&source, "x", 5).await.expect_err("an error");
-    assert!(error.is_passing(), "{error}");
+    assert!(
+        error.is_passing() && error.retry_after().is_none(),
+        "{error}"
+    );
+    let busy = ToolCallError::Unavailable {
+        message: "it answers 429".to_owned(),
+        retry_after: Some(std::time::Duration::from_secs(7)),
+    };
+    let (_, source) = answering(Err(busy));
+    let error = tenant.query(&source, "x", 5).await.expect_err("an error");
+    assert_eq!(error.retry_after().map(|it| it.as_secs()), Some(7));
     let (_, source) = answering(Err(ToolCallError::Refused("404".to_owned())));
     let error = tenant.query(&source, "x", 5).await.expect_err("an error");
-    assert!(matches!(error, SourceError::Unsupported(_)) && !error.is_passing());
+    assert!(matches!(error, SourceError::Tool(ToolCallError::Refused(_))) && !error.is_passing());
     assert_eq!(error.to_string(), "the search tool refused: 404");
 }
 

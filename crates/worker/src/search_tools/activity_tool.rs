@@ -42,7 +42,7 @@ impl LateClient {
         let connected = self.client.get_or_try_init(|| target.connect()).await;
         let client = connected.map_err(|error| {
             // The error names the address, which is a setting.
-            ToolCallError::Unavailable(format!("Temporal can't be reached ({error:#})"))
+            ToolCallError::unavailable(format!("Temporal can't be reached ({error:#})"))
         })?;
         Ok(client.clone())
     }
@@ -159,7 +159,7 @@ impl ActivityTool {
     /// The failure's own message may hold anything, and isn't repeated.
     fn of_failure(&self, failure: &Failure) -> ToolCallError {
         match &failure.failure_info {
-            Some(FailureInfo::TimeoutFailureInfo(_)) => ToolCallError::Unavailable(format!(
+            Some(FailureInfo::TimeoutFailureInfo(_)) => ToolCallError::unavailable(format!(
                 "its activity came to no result within {:?}; see that a worker serves its task queue",
                 self.timeout
             )),
@@ -216,7 +216,7 @@ fn not_started(error: &StartActivityError) -> ToolCallError {
 }
 
 fn unavailable(why: &str) -> ToolCallError {
-    ToolCallError::Unavailable(why.to_owned())
+    ToolCallError::unavailable(why.to_owned())
 }
 
 fn refused(why: &str) -> ToolCallError {

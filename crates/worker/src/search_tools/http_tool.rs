@@ -3,6 +3,7 @@
 use std::{fmt, time::Duration};
 
 use async_trait::async_trait;
+use notekeeper_models::retry_after;
 use notekeeper_recall::{SearchTool, SourceCall, ToolCallError};
 use reqwest::{
     Response, StatusCode, Url,
@@ -56,7 +57,7 @@ impl HttpTool {
         let mut response = answered.map_err(|error| self.of_http(error))?;
         let status = response.status();
         if !status.is_success() {
-            return Err(of_status(status));
+            return Err(of_status(status, response.headers()));
         }
         let is_text = is_plain_text(&response);
         let body = self.read(&mut response).await?;
@@ -90,7 +91,7 @@ impl HttpTool {
         if error.is_builder() {
             return refused("the request can't be sent".to_owned());
         }
-        ToolCallError::Unavailable(match (error.is_timeout(), error.is_connect()) {
+        ToolCallError::unavailable(match (error.is_timeout(), error.is_connect()) {
             (true, true) => "it can't be reached in time".to_owned(),
             (true, false) => format!("no whole answer within {:?}", self.timeout),
             (false, true) => format!("it can't be reached: {}", cause(&error)),
@@ -139,10 +140,13 @@ fn is_plain_text(response: &Response) -> bool {
 }
 
 /// An answer whose status tells of a failure.
-fn of_status(status: StatusCode) -> ToolCallError {
+fn of_status(status: StatusCode, headers: &HeaderMap) -> ToolCallError {
     let code = status.as_u16();
     match code {
-        408 | 425 | 429 | 500.. => ToolCallError::Unavailable(format!("it answers {code}")),
+        408 | 425 | 429 | 500.. => ToolCallError::Unavailable {
+            message: format!("it answers {code}"),
+            retry_after: retry_after(headers),
+        },
         300..=399 => refused(format!(
             "it answers {code}; give the address that it redirects to as `url`"
         )),

@@ -108,13 +108,35 @@ async fn what_an_endpoint_answers_wrongly_is_told_by_status_and_never_quoted() {
         let (_server, tool) = answering(template).await;
         let error = call(tool.as_ref()).await.expect_err("no result");
         let kind = match error {
-            ToolCallError::Unavailable(_) => "unavailable",
+            ToolCallError::Unavailable { .. } => "unavailable",
             ToolCallError::Refused(_) => "refused",
         };
         said += &format!("{kind}: {error}\n");
     }
     assert!(!said.contains("SECRET"), "{said}");
     insta::assert_snapshot!(said);
+}
+
+#[tokio::test]
+async fn how_long_an_endpoint_asks_to_wait_is_passed_on() {
+    for (template, asked) in [
+        (
+            ResponseTemplate::new(429).insert_header("retry-after", "7"),
+            Some(7),
+        ),
+        (
+            ResponseTemplate::new(503).insert_header("retry-after", "86400"),
+            Some(60),
+        ),
+        (ResponseTemplate::new(503), None),
+    ] {
+        let (_server, tool) = answering(template).await;
+        let error = call(tool.as_ref()).await.expect_err("no result");
+        let ToolCallError::Unavailable { retry_after, .. } = error else {
+            panic!("{error}")
+        };
+        assert_eq!(retry_after.map(|it| it.as_secs()), asked);
+    }
 }
 
 #[tokio::test]
@@ -148,7 +170,10 @@ async fn an_endpoint_that_is_late_or_away_may_answer_later() {
     ] {
         let tool = tools().make("s", &http(&url, &[], 1)).expect("a tool");
         let error = call(tool.as_ref()).await.expect_err("no result");
-        assert!(matches!(error, ToolCallError::Unavailable(_)), "{error}");
+        assert!(
+            matches!(error, ToolCallError::Unavailable { .. }),
+            "{error}"
+        );
         let said = error.to_string();
         assert!(said.contains(told) && !said.contains("SECRET"), "{said}");
     }

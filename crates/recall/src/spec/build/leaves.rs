@@ -5,7 +5,7 @@ use std::sync::Arc;
 use notekeeper_domain::ConversationId;
 use notekeeper_models::{EmbeddingModel, HashingEmbedder};
 
-use super::{InvalidSource, invalid, unknown};
+use super::{super::DEFAULT, InvalidSource, invalid, unknown};
 use crate::{
     FactsSource, FileSource, HybridSource, JournalSource, NotesSource, ScratchpadSource, Source,
     SourceKind, SourceParts, SourceSpec, StoreKeeps, ToolSource, ToolSpec, TranscriptSource,
@@ -17,9 +17,6 @@ const TOOL_TIMEOUT_SECONDS_MAX: u64 = 600;
 
 /// Longest name of a collection or an argument, in bytes.
 const NAME_BYTES_MAX: usize = 100;
-
-/// Name of the store and of the embedder that the ready-made source is made over.
-const DEFAULT: &str = "default";
 
 /// The source, ready-made, of a program whose store `default` keeps facts.
 pub(super) fn ready_made_hybrid(parts: &SourceParts) -> Option<SourceSpec> {

@@ -1,4 +1,9 @@
-use std::{collections::BTreeMap, error::Error};
+use std::{
+    collections::BTreeMap,
+    error::Error,
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Instant,
+};
 
 use async_trait::async_trait;
 use notekeeper_domain::Item;
@@ -27,9 +32,9 @@ impl OpenStores for Stores {
     }
 }
 
-/// Answers with what it was called with.
+/// Answers with what it was called with, or with how often, or never, by the name of its activity.
 #[derive(Debug)]
-struct Echo(ToolSpec);
+struct Echo(ToolSpec, AtomicUsize);
 
 #[async_trait]
 impl SearchTool for Echo {
@@ -41,6 +46,11 @@ impl SearchTool for Echo {
         let ToolSpec::Activity { activity, .. } = &self.0 else {
             return Err(ToolCallError::Refused("not this one".to_owned()));
         };
+        match activity.as_str() {
+            "hang" => std::future::pending().await,
+            "count" => return Ok(json!([self.1.fetch_add(1, Ordering::SeqCst).to_string()])),
+            _ => {}
+        }
         Ok(json!([format!("{activity} {}", Value::Object(arguments))]))
     }
 }
@@ -51,7 +61,7 @@ struct MakeEcho;
 impl MakeSearchTool for MakeEcho {
     fn make(&self, source: &str, tool: &ToolSpec) -> Result<Arc<dyn SearchTool>, String> {
         match tool {
-            ToolSpec::Activity { .. } => Ok(Arc::new(Echo(tool.clone()))),
+            ToolSpec::Activity { .. } => Ok(Arc::new(Echo(tool.clone(), AtomicUsize::new(0)))),
             ToolSpec::Http { .. } => Err(format!("the tool of `{source}` has no usable `url`")),
         }
     }
@@ -253,10 +263,145 @@ async fn settings_reach_what_they_are_for() {
         }
     };
     assert!(!refused("guarded", "acme").await);
+    let other = Caller::of("acme").named("other");
+    let other = other.query(sources["guarded"].as_ref(), "x", 1).await;
+    assert!(matches!(other, Err(SourceError::ScopeRefused { .. })));
     assert!(!refused("acme", "acme/us").await);
     assert!(refused("acme", "acme2").await);
     assert!(!refused("eu", "acme/eu").await);
     assert!(refused("eu", "acme").await);
+}
+
+fn activity(name: &str, activity: &str) -> String {
+    format!("{{ kind = 'tool', name = '{name}', activity = '{activity}', task_queue = 'q' }}")
+}
+
+#[tokio::test]
+async fn settings_of_compositions_reach_what_they_are_for() {
+    let [one, other] = ["one", "other"].map(|name| activity(name, "search"));
+    let [hung, hung_too] = ["hung", "hung_too"].map(|name| activity(name, "hang"));
+    let sources = built(&format!(
+        "[sources.merged]
+         kind = 'composite'
+         sources = [{one}, {other}]
+         [sources.copies]
+         kind = 'composite'
+         sources = [{one}, {other}]
+         dedupe = 'none'
+         [sources.impatient]
+         kind = 'composite'
+         sources = [{hung}, {one}]
+         leg_timeout_ms = 10
+         [sources.chain]
+         kind = 'sequential'
+         sources = [{hung}, {one}]
+         leg_timeout_ms = 10
+         [sources.one_at_a_time]
+         kind = 'composite'
+         sources = [{hung}, {hung_too}, {one}]
+         leg_timeout_ms = 300
+         concurrency = 1"
+    ))
+    .unwrap();
+    let caller = Caller::of("acme");
+    let found = async |name: &str| caller.query(sources[name].as_ref(), "x", 5).await.unwrap();
+    assert_eq!(found("merged").await.items.len(), 1);
+    assert_eq!(found("copies").await.items.len(), 2);
+    for name in ["impatient", "chain"] {
+        let answer = found(name).await;
+        assert_eq!(answer.timed_out, ["hung"], "{name}");
+        assert_eq!(answer.items.len(), 1, "{name}");
+    }
+    // Two that hang are waited for one after the other.
+    let asked = Instant::now();
+    assert_eq!(found("one_at_a_time").await.timed_out, ["hung", "hung_too"]);
+    assert!(asked.elapsed() >= 2 * Duration::from_millis(300));
+}
+
+#[tokio::test]
+async fn settings_of_decorators_reach_what_they_are_for() {
+    let count = activity("count", "count");
+    let sources = built(&format!(
+        "[sources.fleeting]
+         kind = 'cached'
+         inner = {count}
+         ttl_seconds = 1
+         [sources.lasting]
+         kind = 'cached'
+         inner = {count}
+         entries_max = 1
+         [sources.few]
+         kind = 'compacted'
+         inner = {{ kind = 'scratchpad' }}
+         max_items = 2
+         chars_max = 16
+         [sources.strict]
+         kind = 'read_only'
+         inner = {{ kind = 'scratchpad' }}
+         [sources.lenient]
+         kind = 'read_only'
+         inner = {{ kind = 'scratchpad' }}
+         on_write = 'ignore'"
+    ))
+    .unwrap();
+    let mut caller = Caller::of("acme");
+    for key in ["a", "b", "c"] {
+        caller = caller.with_scratchpad(key, json!("one two three four five"));
+    }
+    let found = async |name: &str, text: &str| {
+        let source = sources[name].as_ref();
+        caller.found(source, text, 5).await
+    };
+    // The first is forgotten for the second, where one answer is kept.
+    assert_eq!(found("lasting", "x").await, ["0"]);
+    assert_eq!(found("lasting", "x").await, ["0"]);
+    assert_eq!(found("lasting", "y").await, ["1"]);
+    assert_eq!(found("lasting", "x").await, ["2"]);
+    assert_eq!(found("fleeting", "x").await, ["0"]);
+    let deadline = Instant::now() + Duration::from_secs(50);
+    while found("fleeting", "x").await == ["0"] {
+        // Less than the minute that an answer lasts where nothing is said.
+        assert!(Instant::now() < deadline, "a second is over");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let few = found("few", "one").await;
+    assert_eq!(few.len(), 2);
+    assert!(few.iter().all(|it| it.chars().count() <= 16), "{few:?}");
+    let items = [Item::new("x", "")];
+    let refused = caller.write(sources["strict"].as_ref(), &items).await;
+    assert!(matches!(refused, Err(SourceError::WriteRefused { .. })));
+    let ignored = caller.write(sources["lenient"].as_ref(), &items).await;
+    assert_eq!(ignored.unwrap().refused, ["scratchpad"]);
+}
+
+#[test]
+fn trees_that_are_too_deep_are_refused_however_they_are_written() {
+    let nested = |levels: usize| {
+        let inner = (1..levels).fold("{ kind = 'scratchpad' }".to_owned(), |inner, _| {
+            format!("{{ kind = 'scoped', inner = {inner} }}")
+        });
+        format!("[sources.it]\nkind = 'sequential'\nsources = [{inner}]")
+    };
+    // Each names the one before, or the one after: so that some are made first, or under way.
+    let chain = |levels: usize, inner: fn(usize) -> usize| {
+        let mut file = String::new();
+        for n in 10..10 + levels {
+            file += &match (10..10 + levels).contains(&inner(n)) {
+                true => format!("[sources.s{n}]\nkind = 'cached'\ninner = 's{}'\n", inner(n)),
+                false => format!("[sources.s{n}]\nkind = 'scratchpad'\n"),
+            };
+        }
+        file
+    };
+    for levels in [SOURCE_LEVELS_MAX, SOURCE_LEVELS_MAX + 1] {
+        let fits = levels == SOURCE_LEVELS_MAX;
+        assert_eq!(built(&nested(levels - 1)).is_ok(), fits);
+        assert_eq!(built(&chain(levels, |n| n + 1)).is_ok(), fits);
+        assert_eq!(built(&chain(levels, |n| n - 1)).is_ok(), fits);
+    }
+    assert!(refused(&nested(SOURCE_LEVELS_MAX)).contains("more than 16 levels"));
+    assert!(refused(&chain(80, |n| n - 1)).contains("more than 16 levels"));
+    assert!(refused(&chain(80, |n| n + 1)).contains("more than 16 levels"));
 }
 
 #[test]

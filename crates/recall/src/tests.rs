@@ -1,0 +1,4 @@
+//! What holds for several kinds of sources together.
+
+mod accepts_writes;
+mod tour;
