@@ -188,8 +188,10 @@ async fn a_leg_that_is_late_and_one_that_fails_are_listed_and_the_others_answer(
     let late = service(passages().set_delay(Duration::from_secs(60))).await;
     let broken = service(ResponseTemplate::new(500).set_body_string("SECRET-words")).await;
     let sources = format!(
-        "[sources.kb]\nkind = 'composite'\nleg_timeout_ms = 500\nsources = [\n\
-         {{ kind = 'tool', name = 'late', url = '{}' }},\n\
+        // What is late has a short time, and by itself: who answers has all that it needs.
+        "[sources.kb]\nkind = 'composite'\nleg_timeout_ms = 60000\nsources = [\n\
+         {{ kind = 'composite', name = 'slow', leg_timeout_ms = 500, sources = [\n\
+         {{ kind = 'tool', name = 'late', url = '{}' }}, {{ kind = 'scratchpad', name = 'none' }}] }},\n\
          {{ kind = 'tool', name = 'broken', url = '{}' }},\n\
          {{ kind = 'scratchpad', name = 'pad' }},\n]\n\
          [sources.alone]\nkind = 'composite'\nsources = [{{ kind = 'tool', name = 'broken', url = '{}' }}]\n",
@@ -204,6 +206,10 @@ async fn a_leg_that_is_late_and_one_that_fails_are_listed_and_the_others_answer(
     assert_eq!(found["timed_out"], json!(["late"]));
     assert_eq!(found["failed"][0]["source"], "broken");
     assert_eq!(found["failed"][0]["type"], "Unavailable");
+
+    let misspelt = in_scope("kb", json!({"wehre": {"tier": "public"}}));
+    let refused = bed.call("query_source", &misspelt).await;
+    assert_eq!(failure_type(refused.failure()), "InvalidArgument");
 
     let failed = bed
         .call("query_source", &in_scope("alone", json!({})))

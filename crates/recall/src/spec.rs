@@ -186,6 +186,10 @@ pub enum ToolSpec {
         url: String,
         /// Which variables of the environment hold the values of which headers.
         headers_env: BTreeMap<String, String>,
+        /// Whether these headers may go through the network in clear text.
+        network_is_trusted: bool,
+        /// Argument that takes the path of the call's scope; none is sent where it is missing.
+        scope_arg: Option<String>,
         /// Longest time of a call, in seconds.
         timeout_seconds: u64,
     },

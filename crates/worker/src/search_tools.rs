@@ -86,11 +86,21 @@ impl MakeSearchTool for SearchTools {
             ToolSpec::Http {
                 url,
                 headers_env,
+                network_is_trusted,
+                scope_arg,
                 timeout_seconds,
             } => {
                 let headers = self.headers(headers_env)?;
                 let tool = HttpTool::new(url, headers, timeout(*timeout_seconds)?)?;
-                Ok(Arc::new(tool))
+                if !headers_env.is_empty() && tool.goes_in_clear() && !network_is_trusted {
+                    return Err(
+                        "`url` begins with `http://`, so the headers of `headers_env` would go through \
+                         the network in clear text; give one with `https://`, or say \
+                         network_is_trusted = true where it is"
+                            .to_owned(),
+                    );
+                }
+                Ok(Arc::new(tool.with_scope_arg(scope_arg.clone())))
             }
             ToolSpec::Activity {
                 activity,

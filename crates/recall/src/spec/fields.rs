@@ -76,6 +76,8 @@ fields! {
     conversation: String,
     url: String,
     headers_env: BTreeMap<String, String>,
+    network_is_trusted: bool,
+    scope_arg: String,
     timeout_seconds: u64,
     activity: String,
     task_queue: String,
@@ -221,6 +223,8 @@ impl SourceFields {
             (Some(url), None) => ToolSpec::Http {
                 url,
                 headers_env: self.headers_env.take().unwrap_or_default(),
+                network_is_trusted: self.network_is_trusted.take().unwrap_or_default(),
+                scope_arg: self.scope_arg.take(),
                 timeout_seconds,
             },
             (None, Some(activity)) => ToolSpec::Activity {

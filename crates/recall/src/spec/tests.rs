@@ -75,6 +75,8 @@ fn what_has_something_behind_it_can_be_given_with_nothing_but_what_it_must_have(
                 tool: ToolSpec::Http {
                     url: "http://localhost/search".to_owned(),
                     headers_env: BTreeMap::new(),
+                    network_is_trusted: false,
+                    scope_arg: None,
                     timeout_seconds: 8,
                 },
                 query_arg: "query".to_owned(),

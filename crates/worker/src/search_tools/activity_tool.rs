@@ -1,6 +1,7 @@
 //! A search tool that is an activity of the application's, called without a workflow.
 
 use std::{
+    convert::Infallible,
     fmt,
     sync::{Arc, OnceLock},
     time::Duration,
@@ -19,7 +20,11 @@ use temporalio_common::{
     ActivityCloseTimeouts, ActivityDefinition,
     protos::temporal::api::failure::v1::{Failure, failure::FailureInfo},
 };
-use tokio::{runtime::Handle, sync::OnceCell};
+use tokio::sync::{
+    OnceCell,
+    oneshot::{self, error::TryRecvError},
+};
+use tracing::Instrument as _;
 
 use crate::{connection::TemporalTarget, random};
 
@@ -51,6 +56,7 @@ impl LateClient {
 /// A tool that is called as a standalone activity, as [`AgentWorkflow`](notekeeper_workflows::AgentWorkflow)
 /// calls an application's tools: with arguments, scope and operation. So one activity serves a model that
 /// chooses to call it and a source that fetches around the request.
+#[derive(Clone)]
 pub(super) struct ActivityTool {
     temporal: Arc<LateClient>,
     activity: String,
@@ -85,12 +91,45 @@ impl ActivityTool {
         })
     }
 
+    /// Runs the activity while somebody waits, and asks it to end where nobody does any more, as with a leg
+    /// that is late or a query that is cancelled.
+    async fn run(
+        &self,
+        input: ToolInput,
+        id: String,
+        mut waiting: Waiting,
+    ) -> Result<Value, ToolCallError> {
+        let no_answer = |_| unavailable("Temporal gives no answer");
+        // What it is asked for is told to the server to the end: what was sent in part may have begun.
+        let started =
+            tokio::time::timeout(self.timeout + GRACE, self.start(input, id, &mut waiting));
+        let handle = started.await.map_err(no_answer)??;
+        // The server ends the activity at its time-out; should it be away, somebody waits here.
+        let ended = tokio::time::timeout(self.timeout + GRACE, handle.result());
+        tokio::select! {
+            biased;
+            ended = ended => {
+                let result = ended.map_err(no_answer)?;
+                result.map_err(|error| self.no_result(&error))
+            }
+            () = waiting.ends() => {
+                // It ends by itself at its time-out.
+                let _ = handle.cancel(ActivityCancelOptions::default()).await;
+                Err(unavailable("it was given up"))
+            }
+        }
+    }
+
     async fn start(
         &self,
         input: ToolInput,
         id: String,
+        waiting: &mut Waiting,
     ) -> Result<ActivityHandle<Client, Called>, ToolCallError> {
         let client = self.temporal.get().await?;
+        if waiting.has_ended() {
+            return Err(unavailable("it was given up"));
+        }
         let timeouts = ActivityCloseTimeouts::ScheduleAndStartToClose {
             schedule_to_close: self.timeout,
             start_to_close: self.timeout,
@@ -121,20 +160,10 @@ impl SearchTool for ActivityTool {
             workspace: call.workspace.map(str::to_owned),
             operation: OperationRef { id: id.clone() },
         };
-        let called = async {
-            let handle = self.start(input, id).await?;
-            let mut in_hand = InHand(Some(handle));
-            let result = match &in_hand.0 {
-                Some(handle) => handle.result().await,
-                None => return Err(unavailable("it was given up")),
-            };
-            in_hand.0 = None;
-            result.map_err(|error| self.no_result(&error))
-        };
-        // The server ends the activity at its time-out; should it be away, somebody waits here.
-        tokio::time::timeout(self.timeout + GRACE, called)
+        let tool = self.clone();
+        attended(async move |waiting| tool.run(input, id, waiting).await)
             .await
-            .unwrap_or_else(|_| Err(unavailable("Temporal gives no answer")))
+            .unwrap_or_else(|| Err(unavailable("it was given up")))
     }
 }
 
@@ -184,19 +213,32 @@ impl ActivityDefinition for Called {
     }
 }
 
-/// An activity that somebody waits for. Where nobody does any more, as with a leg that is late or a
-/// query that is cancelled, it is asked to end.
-struct InHand(Option<ActivityHandle<Client, Called>>);
+/// Whether somebody waits for what a task does.
+struct Waiting(oneshot::Receiver<Infallible>);
 
-impl Drop for InHand {
-    fn drop(&mut self) {
-        if let (Some(handle), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
-            runtime.spawn(async move {
-                // It ends by itself at its time-out.
-                let _ = handle.cancel(ActivityCancelOptions::default()).await;
-            });
-        }
+impl Waiting {
+    /// Comes when nobody waits any more.
+    async fn ends(&mut self) {
+        let Err(_) = (&mut self.0).await;
     }
+
+    fn has_ended(&mut self) -> bool {
+        matches!(self.0.try_recv(), Err(TryRecvError::Closed))
+    }
+}
+
+/// Does work in a task of its own, which goes on when the caller is dropped and is told of it: so nothing is
+/// dropped half-way that has to be undone. `None` where the task doesn't come to its end.
+async fn attended<T, F>(work: impl FnOnce(Waiting) -> F) -> Option<T>
+where
+    T: Send + 'static,
+    F: Future<Output = T> + Send + 'static,
+{
+    let (somebody, waiting) = oneshot::channel();
+    let task = tokio::spawn(work(Waiting(waiting)).in_current_span());
+    let done = task.await.ok();
+    drop(somebody);
+    done
 }
 
 fn not_started(error: &StartActivityError) -> ToolCallError {
@@ -221,4 +263,41 @@ fn unavailable(why: &str) -> ToolCallError {
 
 fn refused(why: &str) -> ToolCallError {
     ToolCallError::Refused(why.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::Notify;
+
+    use super::*;
+
+    /// Longest wait for what comes at once.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    #[tokio::test]
+    async fn what_is_begun_when_the_caller_goes_is_finished_and_then_told_of_it() {
+        let (begun, gate) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (told, tells) = oneshot::channel();
+        let (begins, passes) = (Arc::clone(&begun), Arc::clone(&gate));
+        let caller = attended(move |mut waiting| async move {
+            begins.notify_one();
+            passes.notified().await;
+            waiting.ends().await;
+            let _ = told.send(());
+        });
+        // The caller is dropped in the middle.
+        tokio::select! {
+            _ = caller => panic!("it waits at the gate"),
+            () = begun.notified() => {}
+        }
+        gate.notify_one();
+        let told = tokio::time::timeout(PATIENCE, tells).await;
+        assert_eq!(told.expect("in time"), Ok(()));
+    }
+
+    #[tokio::test]
+    async fn while_the_caller_waits_nothing_has_ended() {
+        let done = attended(|mut waiting| async move { waiting.has_ended() });
+        assert_eq!(done.await, Some(false));
+    }
 }

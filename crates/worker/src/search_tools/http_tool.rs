@@ -1,6 +1,6 @@
 //! A search tool behind an HTTP endpoint.
 
-use std::{fmt, time::Duration};
+use std::{fmt, net::IpAddr, time::Duration};
 
 use async_trait::async_trait;
 use notekeeper_models::retry_after;
@@ -25,6 +25,7 @@ pub(super) struct HttpTool {
     client: reqwest::Client,
     url: Url,
     headers: HeaderMap,
+    scope_arg: Option<String>,
     timeout: Duration,
 }
 
@@ -43,8 +44,24 @@ impl HttpTool {
             client,
             url,
             headers,
+            scope_arg: None,
             timeout,
         })
+    }
+
+    /// The same, which gets the path of each call's scope as this argument.
+    pub(super) fn with_scope_arg(mut self, scope_arg: Option<String>) -> Self {
+        self.scope_arg = scope_arg;
+        self
+    }
+
+    /// Whether what is sent leaves the machine without TLS.
+    pub(super) fn goes_in_clear(&self) -> bool {
+        let host = self.url.host_str().unwrap_or_default();
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let address = host.parse::<IpAddr>();
+        let is_local = host == "localhost" || address.is_ok_and(|address| address.is_loopback());
+        self.url.scheme() == "http" && !is_local
     }
 
     async fn answer(&self, arguments: &Map<String, Value>) -> Result<Value, ToolCallError> {
@@ -104,9 +121,13 @@ impl HttpTool {
 impl SearchTool for HttpTool {
     async fn call(
         &self,
-        arguments: Map<String, Value>,
-        _call: &SourceCall<'_>,
+        mut arguments: Map<String, Value>,
+        call: &SourceCall<'_>,
     ) -> Result<Value, ToolCallError> {
+        if let Some(name) = &self.scope_arg {
+            // Last: a condition of the query is no scope.
+            arguments.insert(name.clone(), Value::from(call.scope.as_str()));
+        }
         self.answer(&arguments).await
     }
 }

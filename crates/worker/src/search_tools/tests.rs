@@ -29,6 +29,8 @@ fn http(url: &str, headers: &[(&str, &str)], timeout_seconds: u64) -> ToolSpec {
         headers_env: headers
             .map(|(name, variable)| ((*name).to_owned(), (*variable).to_owned()))
             .collect(),
+        network_is_trusted: false,
+        scope_arg: None,
         timeout_seconds,
     }
 }
@@ -80,6 +82,56 @@ async fn the_arguments_go_as_a_json_object_with_the_headers_of_variables() {
     let query: Vec<_> = request.url.query_pairs().collect();
     assert_eq!(query, [("lang".into(), "en".into())]);
     assert!(!format!("{tool:?}").contains("hunter2"));
+}
+
+#[tokio::test]
+async fn the_scope_goes_where_the_settings_say_and_no_condition_replaces_it() {
+    let server = MockServer::start().await;
+    let mut expected = arguments();
+    expected.insert("tier".to_owned(), json!("SECRET/tenant/main"));
+    Mock::given(body_json(Value::Object(expected)))
+        .respond_with(ResponseTemplate::new(200).set_body_json(json!(["a"])))
+        .mount(&server)
+        .await;
+    let mut spec = http(&server.uri(), &[], 5);
+    if let ToolSpec::Http { scope_arg, .. } = &mut spec {
+        *scope_arg = Some("tier".to_owned());
+    }
+    let tool = tools().make("s", &spec).expect("a tool");
+    assert_eq!(call(tool.as_ref()).await, Ok(json!(["a"])));
+}
+
+#[test]
+fn headers_of_variables_leave_the_machine_in_clear_text_only_where_the_file_says_so() {
+    let headers = [("X-Key", "SEARCH_KEY")];
+    for url in [
+        "http://search.invalid/q?a=b",
+        "http://10.0.0.7",
+        "http://localhost.evil.invalid",
+    ] {
+        let mut spec = http(url, &headers, 5);
+        let said = tools().make("s", &spec).expect_err("no tool");
+        assert!(
+            said.contains("in clear text") && !said.contains("hunter2"),
+            "{said}"
+        );
+        if let ToolSpec::Http {
+            network_is_trusted, ..
+        } = &mut spec
+        {
+            *network_is_trusted = true;
+        }
+        assert!(tools().make("s", &spec).is_ok(), "{url}");
+        assert!(tools().make("s", &http(url, &[], 5)).is_ok(), "{url}");
+    }
+    for url in [
+        "https://search.invalid",
+        "http://localhost:1",
+        "http://[::1]/",
+        "http://127.0.0.2",
+    ] {
+        assert!(tools().make("s", &http(url, &headers, 5)).is_ok(), "{url}");
+    }
 }
 
 #[tokio::test]

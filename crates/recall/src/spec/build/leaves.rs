@@ -181,6 +181,19 @@ impl Place<'_> {
                 "is `limit`, the argument with the number of items",
             ));
         }
+        if let ToolSpec::Http {
+            scope_arg: Some(scope_arg),
+            ..
+        } = tool
+        {
+            self.check_text("scope_arg", scope_arg)?;
+            if scope_arg == "limit" || scope_arg == query_arg {
+                return Err(self.fault(
+                    "scope_arg",
+                    "is an argument that holds something else; name another",
+                ));
+            }
+        }
         let (ToolSpec::Http {
             timeout_seconds, ..
         }

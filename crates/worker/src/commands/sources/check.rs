@@ -103,14 +103,10 @@ pub(super) async fn run(config: Option<&Path>, args: CheckArgs) -> anyhow::Resul
     check_there(&config, &looked_for)?;
     let direct = Direct::open(&config, &looked_for, &target).await?;
     let legs = legs(&config.sources, &direct.sources, names);
-    // Each leg can be asked by where it stands.
-    let by_path = legs
-        .iter()
-        .map(|leg| (leg.path.clone(), Arc::clone(&leg.source)));
-    let notebook = direct.notebook_of(Sources::new(by_path));
+    let notebook = direct.notebook_of(by_place(&legs));
     let mut rows = Vec::with_capacity(legs.len());
-    for leg in &legs {
-        let mut row = row(&notebook, leg, &scope, args.workspace.as_deref()).await;
+    for (place, leg) in legs.iter().enumerate() {
+        let mut row = row(&notebook, place, leg, &scope, args.workspace.as_deref()).await;
         if row.ok
             && let Some(obstacle) = direct.obstacle(leg).await
         {
@@ -132,10 +128,22 @@ pub(super) async fn run(config: Option<&Path>, args: CheckArgs) -> anyhow::Resul
     Ok(if ok { Exit::Done } else { Exit::Failed }.into())
 }
 
+/// The legs, each under its place in the list: a source may be called as another one's leg is.
+fn by_place(legs: &[Leg]) -> Sources {
+    let legs = legs.iter().enumerate();
+    Sources::new(legs.map(|(place, leg)| (place.to_string(), Arc::clone(&leg.source))))
+}
+
 /// Asks one leg.
-async fn row(notebook: &Notebook, leg: &Leg, scope: &ScopeRef, workspace: Option<&str>) -> Row {
+async fn row(
+    notebook: &Notebook,
+    place: usize,
+    leg: &Leg,
+    scope: &ScopeRef,
+    workspace: Option<&str>,
+) -> Row {
     let input = QuerySourceInput {
-        source: leg.path.clone(),
+        source: place.to_string(),
         scope: scope.clone(),
         workspace: workspace.map(str::to_owned),
         query: QUERY.to_owned(),
@@ -197,4 +205,26 @@ fn rendered(rows: &[Row]) -> String {
         &[4, 5],
         rows,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use notekeeper_recall::ScratchpadSource;
+
+    use super::*;
+
+    #[test]
+    fn a_source_that_is_called_as_the_leg_of_another_hides_none() {
+        let leg = |name: &str| Leg {
+            path: "kb.inner".to_owned(),
+            kind: "scratchpad",
+            members: Vec::new(),
+            store: None,
+            ends_with_process: false,
+            source: Arc::new(ScratchpadSource::new(name)),
+        };
+        let sources = by_place(&[leg("one"), leg("other")]);
+        let named = ["0", "1"].map(|place| sources.get(place).expect("a leg").name().to_owned());
+        assert_eq!(named, ["one", "other"]);
+    }
 }

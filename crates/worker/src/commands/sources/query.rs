@@ -21,8 +21,9 @@ const CONTENT_CHARS_MAX: usize = 80;
 #[command(after_help = "\
 Best items come first; what the score means is the source's own measure. A condition of --where is met \
 by an equal value under its key, a list by a list that has all of its values; nothing in it is a \
-pattern. Of long items the table shows the beginning, and --json all. No item is no error: the exit \
-code is 0.
+pattern. Of long items the table shows the beginning, and --json all. No item is no error. Where a \
+source of a composition was late or failed, what the others found is printed all the same, and the exit \
+code is 1.
 
 Examples:
   notekeeper sources query handbook 'how long do refunds take' -n acme --config notekeeper.toml
@@ -74,7 +75,7 @@ pub(super) async fn run(config: Option<&Path>, args: QueryArgs) -> anyhow::Resul
     let answer = answer?;
     if at.made_of.output.json {
         print_json(&answer)?;
-        return Ok(Exit::Done.into());
+        return Ok(exit(&answer).into());
     }
     if answer.items.is_empty() {
         remark("no items");
@@ -91,12 +92,28 @@ pub(super) async fn run(config: Option<&Path>, args: QueryArgs) -> anyhow::Resul
         ));
     }
     if answer.truncated {
-        remark(&format!(
-            "{} more were left out because one result can't carry them; ask for fewer",
-            answer.omitted
-        ));
+        remark(&left_out(&answer));
     }
-    Ok(Exit::Done.into())
+    Ok(exit(&answer).into())
+}
+
+/// What came of a query: one that not all were heard for isn't done.
+fn exit(answer: &QuerySourceOutput) -> Exit {
+    match answer.timed_out.is_empty() && answer.failed.is_empty() {
+        true => Exit::Done,
+        false => Exit::Failed,
+    }
+}
+
+fn left_out(answer: &QuerySourceOutput) -> String {
+    match answer.omitted {
+        0 => "the ends of long items were left out".to_owned(),
+        omitted => {
+            format!(
+                "{omitted} more were left out because one result can't carry them; ask for fewer"
+            )
+        }
+    }
 }
 
 fn rendered(answer: &QuerySourceOutput) -> String {
@@ -114,9 +131,31 @@ fn rendered(answer: &QuerySourceOutput) -> String {
 
 #[cfg(test)]
 mod tests {
-    use notekeeper_contract::FoundItem;
+    use notekeeper_contract::{FailedSource, FoundItem};
 
     use super::*;
+
+    #[test]
+    fn a_query_for_which_not_all_were_heard_is_not_done() {
+        let whole = QuerySourceOutput::default();
+        assert!(matches!(exit(&whole), Exit::Done));
+        let late = QuerySourceOutput {
+            timed_out: vec!["web".to_owned()],
+            ..whole.clone()
+        };
+        let failed = QuerySourceOutput {
+            failed: vec![FailedSource {
+                source: "web".to_owned(),
+                kind: "Unavailable".to_owned(),
+                message: "away".to_owned(),
+            }],
+            ..whole
+        };
+        assert!(matches!(
+            (exit(&late), exit(&failed)),
+            (Exit::Failed, Exit::Failed)
+        ));
+    }
 
     #[test]
     fn each_item_is_one_line_whatever_it_holds() {

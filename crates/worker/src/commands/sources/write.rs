@@ -10,6 +10,7 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use notekeeper_contract::{WriteSource, WriteSourceInput, WriteSourceOutput, WrittenItem};
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::{
     commands::{
@@ -28,8 +29,8 @@ const INPUT_BYTES_MAX: usize = 2 * 1024 * 1024;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Without --text the items are read from standard input: a JSON array of objects, or one object, each with \
-`content` and, if there is more to be known, `metadata`. `id` in the metadata is the item's id in its \
-source, where an earlier item of that id is replaced. The exit code is 1 where a source of a composition \
+`content` and, if there is more to be known, `id` and `metadata`. `id`, which may stand in the metadata \
+as well, is the item's id in its source, where an earlier item of that id is replaced. The exit code is 1 where a source of a composition \
 failed.
 
 Examples:
@@ -60,8 +61,28 @@ pub(crate) struct WriteArgs {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Given {
-    Many(Vec<WrittenItem>),
-    One(WrittenItem),
+    Many(Vec<GivenItem>),
+    One(GivenItem),
+}
+
+/// An item as a person writes it: a key that means nothing is a slip.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GivenItem {
+    content: String,
+    id: Option<String>,
+    #[serde(default)]
+    metadata: Map<String, Value>,
+}
+
+impl From<GivenItem> for WrittenItem {
+    fn from(given: GivenItem) -> Self {
+        Self {
+            content: given.content,
+            id: given.id,
+            metadata: given.metadata,
+        }
+    }
 }
 
 pub(super) async fn run(config: Option<&Path>, args: WriteArgs) -> anyhow::Result<ExitCode> {
@@ -152,12 +173,12 @@ fn given(text: &str) -> anyhow::Result<Vec<WrittenItem>> {
         .into());
     }
     match serde_json::from_str(text) {
-        Ok(Given::Many(items)) => Ok(items),
-        Ok(Given::One(item)) => Ok(vec![item]),
+        Ok(Given::Many(items)) => Ok(items.into_iter().map(WrittenItem::from).collect()),
+        Ok(Given::One(item)) => Ok(vec![item.into()]),
         // What was given isn't repeated.
         Err(_) => Err(UsageError(
-            "standard input is no JSON array of items; each is an object with `content`, a text, and \
-             perhaps `metadata`, an object"
+            "standard input is no JSON array of items; each is an object with `content`, a text, perhaps \
+             `id`, a text, and `metadata`, an object, and no other keys"
                 .to_owned(),
         )
         .into()),
@@ -185,7 +206,17 @@ mod tests {
             ["a"]
         );
         assert_eq!(contents("[]"), [""; 0]);
-        for text in ["", " \n", "hunter2", "[1]", r#"{"text": "hunter2"}"#] {
+        let items = given(r#"[{"content": "a", "id": "7"}]"#).expect("items");
+        assert_eq!(items[0].id.as_deref(), Some("7"));
+        for text in [
+            "",
+            " \n",
+            "hunter2",
+            "[1]",
+            r#"{"text": "hunter2"}"#,
+            r#"[{"content": "a", "metdata": {"tier": "hunter2"}}]"#,
+            r#"{"content": "a", "score": 1}"#,
+        ] {
             let said = given(text).expect_err("no items").to_string();
             assert!(
                 said.contains("content") || said.contains("--text"),
