@@ -4,7 +4,7 @@ use notekeeper_workflows::{AgentGrounding, AgentInput, AgentSource, InjectionErr
 use serde_json::{Value, json};
 
 use super::{Form, Recorder, SCOPE, call, calls, closed, input_by, named, text, turn};
-use crate::support::{Agent, Bed, Way, Worker, WorkerOptions, activities_of, history, say, state};
+use crate::support::{Agent, Bed, Way, Worker, WorkerOptions, activities_of, say, state};
 
 /// A composition of three: a collection of vectors, the facts, and the notes.
 const CONFIG: &str = "[embedders.default]\nkind = 'hashing'\n\
