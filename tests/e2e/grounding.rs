@@ -77,7 +77,7 @@ async fn the_model_reads_what_its_source_found_for_the_first_message_and_that_st
     let second = told(&agent, "When is tea?").await;
 
     let expected =
-        "Answer from the context.\n\nRelevant context:\n[notes] Refunds take 5 business days.\n";
+        "Answer from the context.\n\nRelevant context:\n[notes] Refunds take 5 business days.";
     assert_eq!(first, expected);
     assert_eq!(second, expected);
     let asked = json!({
@@ -85,6 +85,7 @@ async fn the_model_reads_what_its_source_found_for_the_first_message_and_that_st
         "scope": {"namespace": "acme", "agent_name": "main"},
         "query": "How long do refunds take?",
         "k": 5,
+        "chars_max": 16_001,
     });
     assert_eq!(queries(&agent).await, [asked]);
     let grounding = state(&agent).await.grounding.expect("it is grounded");
@@ -167,6 +168,23 @@ async fn each_message_asks_anew_where_that_is_wanted_and_once_however_many_reque
     let queries = queries(&agent).await;
     assert_eq!(queries.len(), 2);
     assert_eq!(queries[1]["query"], "When is tea?");
+    // The store keeps what several requests have in common, and nothing of a message that takes one.
+    let requests = activities_of(&history(&agent).await, "call_model");
+    let sent = requests.iter().map(|request| {
+        let whole = request.input["instructions"] != "";
+        (whole, request.input.get("preamble").is_some())
+    });
+    let sent: Vec<_> = sent.collect();
+    assert_eq!(
+        sent,
+        [
+            (true, false),
+            (true, true),
+            (false, true),
+            (false, true),
+            (true, false)
+        ]
+    );
     library.close().await;
     bed.finish().await;
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use notekeeper_activities::{Notebook, NotebookActivities, Sources, Stores};
 use notekeeper_contract::ChatToolCall;
-use notekeeper_domain::{Item, ItemMetadata, Where};
+use notekeeper_domain::{Item, ItemMetadata, OperationId, Where};
 use notekeeper_recall::{ScratchpadSource, Source, VectorSource};
 use notekeeper_store::Store;
 use notekeeper_workflows::{
@@ -32,6 +32,7 @@ struct Heard {
     accepted: Vec<Vec<String>>,
     found: Vec<(String, Option<String>, Value)>,
     public: Vec<String>,
+    hours: Vec<String>,
     pad: Vec<String>,
     pad_by_activity: Vec<String>,
     pad_after_write: Vec<String>,
@@ -109,7 +110,21 @@ async fn write_and_query<W>(
     heard.accepted.push(kept.accepted);
     let none = handbook.write(ctx, []).await?;
     heard.accepted.push(none.accepted);
-    let found = handbook.query(ctx, "how long do refunds take").await?;
+    // What a reset repeats draws another operation, and an item without an id gets another one.
+    for day in ["monday", "tuesday", "monday"] {
+        let operation = OperationId::from_parts(&["import", day]);
+        let item = Item::new(format!("Opening hours of {day}."), "");
+        let kept = handbook.write_with(ctx, operation, [item]).await?;
+        heard.accepted.push(kept.accepted);
+    }
+    let hours = handbook.query_with(ctx, "opening hours", 10, &Where::default());
+    let hours = contents(&hours.await?.items);
+    heard.hours = hours
+        .into_iter()
+        .filter(|it| it.contains("hours"))
+        .collect();
+    let found = handbook.query_with(ctx, "how long do refunds take", 3, &Where::default());
+    let found = found.await?;
     assert!(found.is_whole());
     let told = |item: &Item| {
         let metadata = Value::Object(item.metadata.to_object());
@@ -242,7 +257,15 @@ async fn a_workflow_asks_writes_grounds_and_offers_a_source_by_its_handle_and_te
     let lin = heard(&bed, "lin").await;
 
     assert_eq!(ada.before, [""; 0]);
-    assert_eq!(ada.accepted, [vec!["handbook".to_owned()], vec![]]);
+    let handbook = || vec!["handbook".to_owned()];
+    let accepted = [handbook(), vec![], handbook(), handbook(), handbook()];
+    assert_eq!(ada.accepted, accepted);
+    let mut hours = ada.hours.clone();
+    hours.sort();
+    assert_eq!(
+        hours,
+        ["Opening hours of monday.", "Opening hours of tuesday."]
+    );
     assert_eq!(ada.found[0].0, "Refunds take 5 business days.");
     assert_eq!(ada.found[0].1.as_deref(), Some("1"));
     assert_eq!(ada.found[0].2, json!({"tier": "public"}));

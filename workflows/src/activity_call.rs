@@ -26,6 +26,11 @@ const LOCAL_RETRY_INTERVAL_MAX: Duration = Duration::from_secs(1);
 /// and none may: of more than 30 that wait so at once, the SDK never resumes any.
 const LOCAL_TIMER_THRESHOLD: Duration = Duration::from_secs(10);
 
+/// How long an activity may be silent that tells every few seconds that it is under way. What a dead worker
+/// had in hand waits this long and not for its start-to-close time-out, and a cancellation reaches the
+/// activity with the next of these signs.
+pub(crate) const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(15);
+
 /// How one activity is scheduled.
 pub(crate) enum CallOptions {
     /// On a task queue.
@@ -78,6 +83,17 @@ impl CallOptions {
     }
 }
 
+impl CallOptions {
+    /// For an activity that tells now and then that it is under way. A local one has the workflow task for
+    /// that.
+    pub(crate) fn with_heartbeats(mut self) -> Self {
+        if let Self::Queued(options) = &mut self {
+            options.heartbeat_timeout = Some(HEARTBEAT_TIMEOUT);
+        }
+        self
+    }
+}
+
 /// Largest payload that is scheduled, in bytes of its JSON. Temporal refuses payloads over 2 MiB by failing
 /// the workflow task again and again; a codec and the envelope need room.
 const PAYLOAD_BYTES_MAX: usize = 3 * 512 * 1024;
@@ -101,6 +117,14 @@ pub(crate) fn check_payload(
             bytes.0
         ),
     ))
+}
+
+/// Size of a value as JSON, in bytes.
+pub(crate) fn json_bytes(value: &impl Serialize) -> usize {
+    let mut bytes = Counter(0);
+    // What can't be written isn't sent either.
+    let _ = serde_json::to_writer(&mut bytes, value);
+    bytes.0
 }
 
 /// Counts what is written.

@@ -34,7 +34,7 @@ pub use input::{
 };
 pub use run::{admit, continue_with, is_continuing, run, send_message};
 pub use setup::{INPUT_BYTES_MAX, Resolver, conversation_id};
-pub use sources::{AgentGrounding, AgentSource, GroundingState};
+pub use sources::{AgentGrounding, AgentSource, GroundingState, SearchErrors};
 pub use state::{Agent, AgentHost, AgentState, ConversationState};
 pub use stored::ResumedConversation;
 pub use summary::{SkippedSummary, Summary};

@@ -31,7 +31,7 @@ pub use agent::{
     Agent, AgentFailure, AgentGrounding, AgentHost, AgentInput, AgentOutput, AgentSource,
     AgentState, AgentWorkflow, ApplicationTool, ConversationPlace, ConversationState, Exchange,
     FILE_READER, GroundingState, INPUT_BYTES_MAX, MemorySkip, Reply, Resolver, Resumed,
-    ResumedConversation, SendMessage, SkippedSummary, Summary, TRANSCRIPT_BYTES_MAX,
+    ResumedConversation, SearchErrors, SendMessage, SkippedSummary, Summary, TRANSCRIPT_BYTES_MAX,
     agent_interceptor, conversation_id, is_continuing,
 };
 pub use conversation::{Conversation, ConversationSettings};

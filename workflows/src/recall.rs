@@ -98,11 +98,15 @@ impl Recall {
     }
 
     /// Options for one activity call, whose id is taken now, and which ends within so many
-    /// milliseconds.
+    /// milliseconds. A workspace with a task queue of its own goes before the settings, as for the first
+    /// memory: no other worker has its files.
     fn options_within(&self, schedule_to_close_ms: u64) -> CallOptions {
-        let id = self.inner.session.next_activity_id();
+        let session = &self.inner.session;
+        let id = session.next_activity_id();
         let activities = &self.inner.settings.activities;
-        activities.options_within(id, schedule_to_close_ms)
+        let own_queue = session.own_queue(&activities.queue);
+        let options = activities.options_at(own_queue, id, schedule_to_close_ms);
+        options.with_heartbeats()
     }
 
     fn options(&self) -> CallOptions {

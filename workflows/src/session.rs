@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use temporalio_workflow::WorkflowContext;
 
 use crate::{
-    CallFailure, Memory, MemorySettings, OpenError, Step,
+    ActivityQueue, CallFailure, Memory, MemorySettings, OpenError, Step,
     conversation::OpenedConversation,
     memory::{WeakMemory, describe},
     namespace::IntoNamespace,
@@ -39,6 +39,7 @@ struct Shared {
     opened: RefCell<Vec<Opened>>,
     conversations: RefCell<Vec<OpenedConversation>>,
     sources: RefCell<Vec<OpenedSource>>,
+    searched_bytes: Cell<usize>,
 }
 
 /// A memory of the session.
@@ -253,6 +254,30 @@ impl Session {
     /// From now on the conversation is among what the run addresses.
     pub(crate) fn hold_conversation(&self, conversation: OpenedConversation) {
         self.shared.conversations.borrow_mut().push(conversation);
+    }
+
+    /// Task queue of the workspace, where the first memory has been described and the workspace has one of its
+    /// own: for a source whose settings name the queue that the first memory's do.
+    pub(crate) fn own_queue(&self, named: &ActivityQueue) -> Option<String> {
+        let opened = self.shared.opened.borrow();
+        let first = opened.first()?;
+        match first.settings.activities.queue == *named {
+            true => first.handle.upgrade()?.own_queue(),
+            false => None,
+        }
+    }
+
+    /// Counts what a source was asked or found, in bytes of its JSON.
+    pub(crate) fn count_searched(&self, bytes: usize) {
+        let counted = self.shared.searched_bytes.get();
+        self.shared
+            .searched_bytes
+            .set(counted.saturating_add(bytes));
+    }
+
+    /// What was counted since the last time.
+    pub(crate) fn take_searched_bytes(&self) -> usize {
+        self.shared.searched_bytes.take()
     }
 
     /// The id of the next activity: `nk.{scope hash}.{n}`.

@@ -6,7 +6,7 @@ pub use format::{InvalidItemFormat, ItemFormat};
 
 use serde_json::{Value, json};
 
-use crate::{Item, char_prefix, escape_stored_text, is_blank};
+use crate::{ITEM_ID_BYTES_MAX, Item, char_prefix, escape_stored_text, is_blank};
 
 /// What stands over the items where nothing else is said.
 pub const GROUNDING_HEADER: &str = "Relevant context:";
@@ -59,7 +59,7 @@ impl GroundingStyle {
     /// The items, one after the other, under the header; nothing at all where there are none.
     ///
     /// Tags with which frameworks mark what isn't the user's own words are escaped, also where two items
-    /// together would make one. As many items stand in it as fit, best first; of a first one that
+    /// together would make one, and further lines of an item are indented. As many items stand in it as fit, best first; of a first one that
     /// doesn't fit its beginning. What is left out is said at the end, `omitted` with it: items that
     /// were found and didn't come along.
     ///
@@ -114,14 +114,8 @@ impl GroundingStyle {
             let prefix = char_prefix(body, chars).0;
             self.fitting(&format!("{prefix}{CUT}"), left_out)
         };
-        let (mut fits, mut beyond) = (0, body.chars().count().min(self.chars_max) + 1);
-        while beyond - fits > 1 {
-            let middle = fits.midpoint(beyond);
-            match cut(middle) {
-                Some(_) => fits = middle,
-                None => beyond = middle,
-            }
-        }
+        let most = body.chars().count().min(self.chars_max);
+        let fits = most_that_fits(most, |chars| cut(chars).is_some());
         match cut(fits).filter(|_| fits > 0) {
             Some(text) => RenderedItems { text, shown },
             None => RenderedItems::default(),
@@ -149,28 +143,68 @@ impl GroundingStyle {
     }
 }
 
-/// What a model is told of items that it asked for, as JSON of about `chars_max` characters: as many
-/// items as fit, best first, the first one at least in part, and how many are left out.
+/// What a model is told of items that it asked for, as JSON whose list has at most `chars_max` characters: as
+/// many items as fit, best first, the first one at least in part where anything of it fits, and how many
+/// are left out.
 pub fn items_for_model(items: &[Item], omitted: usize, chars_max: usize) -> Value {
-    let mut left = chars_max;
+    // The list's brackets; one comma an item is counted with the item.
+    let mut left = chars_max.saturating_sub(2);
     let mut told = Vec::new();
     for item in items {
         let value = item_for_model(item, &item.content);
-        match left.checked_sub(value.to_string().chars().count()) {
+        match left.checked_sub(1 + encoded_chars(&value)) {
             Some(rest) => left = rest,
             None => break,
         }
         told.push(value);
     }
-    if let (true, Some(first)) = (told.is_empty(), items.first()) {
-        let content = format!("{}{CUT}", char_prefix(&first.content, left).0);
-        let without = first.clone().with_metadata(crate::ItemMetadata::default());
-        told.push(item_for_model(&without, &content));
+    if told.is_empty() {
+        told.extend(items.first().and_then(|first| beginning(first, left)));
     }
     match items.len() - told.len() + omitted {
         0 => json!({"items": told}),
         omitted => json!({"items": told, "omitted": omitted}),
     }
+}
+
+/// The longest beginning of an item that fits, without its metadata, and without an id that no source of ours
+/// would keep or that leaves no room for content.
+fn beginning(item: &Item, chars_max: usize) -> Option<Value> {
+    let has_plain_id = |item: &Item| {
+        let id = item.id.as_ref();
+        id.is_none_or(|id| id.len() <= ITEM_ID_BYTES_MAX)
+    };
+    let bare = Item::new(item.content.as_str(), item.source.as_str());
+    let with_id = bare.clone().with_id(item.id.clone().unwrap_or_default());
+    let forms = [with_id, bare].into_iter().filter(has_plain_id);
+    forms
+        .filter_map(|form| {
+            let cut = |chars: usize| {
+                let content = format!("{}{CUT}", char_prefix(&form.content, chars).0);
+                item_for_model(&form, &content)
+            };
+            let fits = |chars: usize| encoded_chars(&cut(chars)) <= chars_max;
+            let chars = most_that_fits(form.content.chars().count().min(chars_max), fits);
+            (chars > 0).then(|| cut(chars))
+        })
+        .next()
+}
+
+/// The largest number up to `most` that fits, where each below one that fits does as well; else 0.
+fn most_that_fits(most: usize, fits: impl Fn(usize) -> bool) -> usize {
+    let (mut fitting, mut beyond) = (0, most + 1);
+    while beyond - fitting > 1 {
+        let middle = fitting.midpoint(beyond);
+        match fits(middle) {
+            true => fitting = middle,
+            false => beyond = middle,
+        }
+    }
+    fitting
+}
+
+fn encoded_chars(value: &Value) -> usize {
+    value.to_string().chars().count()
 }
 
 fn item_for_model(item: &Item, content: &str) -> Value {

@@ -9,22 +9,42 @@ use crate::support::{
     Bed, activities_of, begin, eventually, failure_type, history, reply, say, state,
 };
 
-/// An input whose source is given up soon.
-fn impatient(input: AgentInput) -> AgentInput {
+/// An input that tells by the time of a query which setting it is from. No query of these tests needs it.
+fn patient(input: AgentInput) -> AgentInput {
     let mut input = input;
-    input.memories[0].activities.snapshot_give_up_ms = 1_500;
-    input.memories[0].activities.schedule_to_close_ms = 3_000;
+    input.memories[0].activities.snapshot_give_up_ms = 120_000;
+    input.memories[0].activities.schedule_to_close_ms = 180_000;
     input
 }
 
 #[tokio::test]
-async fn a_source_that_is_away_is_passed_over_and_asked_again_with_the_next_message() {
+async fn a_source_that_stays_away_is_given_up() {
+    let bed = Bed::new().await;
+    let library = Library::open(&bed, &parrot()).await;
+    let mut input = grounded(&bed);
+    input.memories[0].activities.snapshot_give_up_ms = 1_500;
+    let agent = bed.start(input).await;
+
+    library.take_away();
+    let without = say(&agent, "What of refunds?").await.expect("a reply");
+
+    assert_eq!(without.text, "Answer from the context.");
+    assert!(without.grounding_skipped.is_some(), "{without:?}");
+    let asked = activities_of(&history(&agent).await, "query_source");
+    assert_eq!(asked.len(), 1);
+    assert_eq!(asked[0].close_ms.0, 1_500);
+    library.close().await;
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn a_source_that_fails_is_passed_over_and_asked_again_with_the_next_message() {
     let bed = Bed::new().await;
     let library = Library::open(&bed, &parrot()).await;
     bed.put(SCOPE, "tea.md", "Tea is at four.").await;
-    let agent = bed.start(impatient(grounded(&bed))).await;
+    let agent = bed.start(patient(grounded(&bed))).await;
 
-    library.take_away();
+    library.break_down();
     let without = say(&agent, "What of refunds?").await.expect("a reply");
     let away = state(&agent).await.grounding.expect("grounding");
     library.bring_back();
@@ -32,14 +52,14 @@ async fn a_source_that_is_away_is_passed_over_and_asked_again_with_the_next_mess
     let after = say(&agent, "What of refunds?").await.expect("a reply");
 
     assert_eq!(without.text, "Answer from the context.");
-    assert_eq!(without.grounding_skipped.as_deref(), Some("Unavailable"));
+    assert_eq!(without.grounding_skipped.as_deref(), Some("Unsupported"));
     assert_eq!((away.grounded, away.skipped), (false, 1));
     assert!(with.text.ends_with("[notes] Tea is at four."), "{with:?}");
     assert_eq!(with.grounding_skipped, None);
     assert_eq!(after.text, with.text);
     let asked = activities_of(&history(&agent).await, "query_source");
     assert_eq!(asked.len(), 2);
-    assert_eq!(asked[0].close_ms.0, 1_500, "as long as for a snapshot");
+    assert_eq!(asked[0].close_ms.0, 120_000, "as long as for a snapshot");
     let back = state(&agent).await.grounding.expect("grounding");
     assert_eq!((back.grounded, back.items, back.skipped), (true, 1, 1));
     library.close().await;
@@ -47,25 +67,26 @@ async fn a_source_that_is_away_is_passed_over_and_asked_again_with_the_next_mess
 }
 
 #[tokio::test]
-async fn a_source_that_is_away_fails_the_message_where_that_is_wanted() {
+async fn a_source_that_fails_fails_the_message_where_that_is_wanted() {
     let bed = Bed::new().await;
     let library = Library::open(&bed, &parrot()).await;
     bed.put(SCOPE, "tea.md", "Tea is at four.").await;
-    let mut input = impatient(grounded(&bed));
+    let mut input = patient(grounded(&bed));
     let grounding = input.grounding.as_mut().expect("grounding");
     grounding.errors = InjectionErrors::Raise;
     let agent = bed.start(input).await;
 
-    library.take_away();
+    library.break_down();
     let failure = say(&agent, "When is tea?").await.expect_err("no reply");
     library.bring_back();
     let after = told(&agent, "When is tea?").await;
 
-    assert_eq!(failure_type(&failure), "Unavailable", "{failure:?}");
+    assert_eq!(failure_type(&failure), "Unsupported", "{failure:?}");
     assert!(after.ends_with("[notes] Tea is at four."), "{after}");
     let history = history(&agent).await;
     assert_eq!(activities_of(&history, "call_model").len(), 1);
-    assert_eq!(activities_of(&history, "query_source")[0].close_ms.0, 3_000);
+    let asked = activities_of(&history, "query_source");
+    assert_eq!(asked[0].close_ms.0, 180_000);
     let state = state(&agent).await;
     assert_eq!(
         (state.turns, state.grounding.expect("grounding").skipped),
@@ -76,19 +97,19 @@ async fn a_source_that_is_away_fails_the_message_where_that_is_wanted() {
 }
 
 #[tokio::test]
-async fn a_source_that_goes_away_leaves_no_text_of_an_earlier_message_where_each_asks_anew() {
+async fn a_source_that_fails_leaves_no_text_of_an_earlier_message_where_each_asks_anew() {
     let bed = Bed::new().await;
     let library = Library::open(&bed, &parrot()).await;
     bed.put(SCOPE, "tea.md", "Tea is at four.").await;
-    let agent = bed.start(impatient(regrounded(&bed))).await;
+    let agent = bed.start(patient(regrounded(&bed))).await;
 
     let first = told(&agent, "When is tea?").await;
-    library.take_away();
+    library.break_down();
     let second = say(&agent, "And on Sunday?").await.expect("a reply");
 
     assert!(first.ends_with("[notes] Tea is at four."), "{first}");
     assert_eq!(second.text, "Answer from the context.");
-    assert_eq!(second.grounding_skipped.as_deref(), Some("Unavailable"));
+    assert_eq!(second.grounding_skipped.as_deref(), Some("Unsupported"));
     library.close().await;
     bed.finish().await;
 }
@@ -177,6 +198,7 @@ async fn where_some_of_several_sources_answer_the_others_are_named() {
             {"tool_calls": [{"id": "call_0", "name": "search_kb", "arguments": {"query": "tea"}}]},
             {"text": "{{instructions}}|{{last_tool_result}}"},
         ]},
+        {"prompt_contains": "", "responses": [{"text": "{{instructions}}"}]},
     ]);
     let library = Library::open(&bed, &turns).await;
     bed.put(SCOPE, "tea.md", "Tea is at four.").await;
@@ -200,7 +222,45 @@ async fn where_some_of_several_sources_answer_the_others_are_named() {
     assert_eq!(reply.grounding_skipped, None, "something was found");
     let grounding = state(&agent).await.grounding.expect("grounding");
     assert_eq!(grounding.unheard, ["facts"]);
-    assert_eq!((grounding.grounded, grounding.items), (true, 1));
+    assert_eq!((grounding.grounded, grounding.items), (false, 1));
+    assert_eq!(reply.grounding_partial, ["facts"]);
+    library.close().await;
+    bed.finish().await;
+}
+
+/// An answer of a part of the sources, also an empty one, is for its message alone; the whole one stays.
+#[tokio::test]
+async fn a_partial_answer_does_not_stay_and_a_whole_one_does() {
+    let bed = Bed::new().await;
+    let library = Library::open(&bed, &parrot()).await;
+    bed.put(SCOPE, "tea.md", "Tea is at four.").await;
+    let mut input = grounded(&bed);
+    let grounding = input.grounding.as_mut().expect("grounding");
+    "kb".clone_into(&mut grounding.source);
+    let agent = bed.start(input).await;
+
+    library.take_away();
+    let nothing = say(&agent, "Refunds?").await.expect("a reply");
+    let tea = say(&agent, "When is tea?").await.expect("a reply");
+    library.bring_back();
+    let whole = say(&agent, "When is tea?").await.expect("a reply");
+    library.take_away();
+    let stays = say(&agent, "Refunds?").await.expect("a reply");
+
+    for (partial, ends_with) in [
+        (&nothing, "the context."),
+        (&tea, "[notes] Tea is at four."),
+    ] {
+        assert_eq!(partial.grounding_partial, ["facts"], "{partial:?}");
+        assert!(partial.text.ends_with(ends_with), "{partial:?}");
+    }
+    for reply in [whole, stays] {
+        assert_eq!(reply.grounding_partial, [""; 0]);
+        assert!(reply.text.ends_with("[notes] Tea is at four."), "{reply:?}");
+    }
+    assert_eq!(queries(&agent).await.len(), 3);
+    let grounding = state(&agent).await.grounding.expect("grounding");
+    assert!(grounding.grounded);
     library.close().await;
     bed.finish().await;
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicU8, Ordering},
 };
 
 use async_trait::async_trait;
@@ -26,8 +26,15 @@ use crate::support::{Bed, Hosted};
 /// keeps no transcripts.
 pub(super) struct Library {
     hosted: Hosted,
-    is_away: Arc<AtomicBool>,
+    state: Arc<AtomicU8>,
 }
+
+/// What is behind the sources is there.
+const THERE: u8 = 0;
+/// It is away, and may come back: whoever asks goes on trying.
+const AWAY: u8 = 1;
+/// It fails for good: whoever asks hears so at once, however busy the machine is.
+const BROKEN: u8 = 2;
 
 impl Library {
     /// Starts the worker on the bed's queue of workflows. The model takes these turns.
@@ -38,13 +45,13 @@ impl Library {
             ("files".to_owned(), Arc::new(files.expect("open the files"))),
         ];
         let stores = Stores::new(stores);
-        let is_away = Arc::new(AtomicBool::new(false));
+        let state = Arc::new(AtomicU8::new(THERE));
         let opened: Arc<dyn OpenStores> = Arc::new(stores.clone());
         let notes = Arc::new(FileSource::new("notes", Arc::clone(&opened), "default"));
         let facts = Arc::new(FactsSource::new("facts", opened, "default"));
         let gated = |inner: Arc<dyn Source>| -> Arc<dyn Source> {
-            let is_away = Arc::clone(&is_away);
-            Arc::new(Gated { inner, is_away })
+            let state = Arc::clone(&state);
+            Arc::new(Gated { inner, state })
         };
         let legs: Vec<Arc<dyn Source>> = vec![notes.clone(), gated(facts.clone())];
         let kb = CompositeSource::new("kb", legs, CompositeOptions::default());
@@ -69,18 +76,23 @@ impl Library {
             .expect("a new type");
         Self {
             hosted: Hosted::start(bed.client.clone(), options).await,
-            is_away,
+            state,
         }
     }
 
     /// Takes what is behind the sources away.
     pub(super) fn take_away(&self) {
-        self.is_away.store(true, Ordering::SeqCst);
+        self.state.store(AWAY, Ordering::SeqCst);
+    }
+
+    /// Breaks what is behind the sources.
+    pub(super) fn break_down(&self) {
+        self.state.store(BROKEN, Ordering::SeqCst);
     }
 
     /// Brings it back.
     pub(super) fn bring_back(&self) {
-        self.is_away.store(false, Ordering::SeqCst);
+        self.state.store(THERE, Ordering::SeqCst);
     }
 
     pub(super) async fn close(self) {
@@ -92,16 +104,19 @@ impl Library {
 #[derive(Debug)]
 struct Gated {
     inner: Arc<dyn Source>,
-    is_away: Arc<AtomicBool>,
+    state: Arc<AtomicU8>,
 }
 
 impl Gated {
     fn check(&self) -> Result<(), SourceError> {
-        match self.is_away.load(Ordering::SeqCst) {
-            true => Err(SourceError::Unavailable(
+        match self.state.load(Ordering::SeqCst) {
+            THERE => Ok(()),
+            AWAY => Err(SourceError::Unavailable(
                 "what is behind it is away".to_owned(),
             )),
-            false => Ok(()),
+            _ => Err(SourceError::Unsupported(
+                "what is behind it is broken".to_owned(),
+            )),
         }
     }
 }

@@ -2,12 +2,14 @@
 
 use notekeeper_contract::ChatMessage;
 use notekeeper_domain::Where;
-use notekeeper_workflows::AgentSource;
+use notekeeper_workflows::{AgentSource, SearchErrors};
 use serde_json::{Value, json};
 use temporalio_client::WorkflowGetResultOptions;
 
 use super::{SCOPE, grounded, grounding, library::Library, queries};
-use crate::support::{Agent, Bed, Way, Worker, activities_of, history, say, transcript};
+use crate::support::{
+    Agent, Bed, Way, Worker, activities_of, failure_type, history, say, transcript,
+};
 
 fn source(name: &str) -> AgentSource {
     AgentSource {
@@ -17,6 +19,7 @@ fn source(name: &str) -> AgentSource {
         k: None,
         condition: Where::default(),
         max_tokens: 4_000,
+        errors: SearchErrors::Tell,
         namespace: None,
         agent_name: None,
     }
@@ -151,6 +154,45 @@ async fn one_definition_grounds_the_conversation_and_is_a_tool_of_the_model() {
 }
 
 #[tokio::test]
+async fn a_search_that_fails_is_told_to_the_model_and_fails_the_message_where_that_is_wanted() {
+    let bed = Bed::new().await;
+    let calls = json!([
+        {"id": "call_0", "name": "search_notes", "arguments": {"query": "tea"}},
+        {"id": "call_1", "name": "search_facts", "arguments": {"query": "tea"}},
+    ]);
+    let turns = json!([calls_then_text("go", calls, "nobody knows")]);
+    let library = Library::open(&bed, &turns).await;
+    let mut input = bed.input_by(Way::WorkflowQueue, "acme");
+    input.sources = vec![source("notes"), source("facts")];
+    let telling = bed.start(input.clone()).await;
+    input.sources[1].errors = SearchErrors::Fail;
+    let failing = bed.start(input).await;
+
+    library.break_down();
+    let told = say(&telling, "go").await.expect("a reply").text;
+    let failure = say(&failing, "go").await.expect_err("no reply");
+
+    assert_eq!(told, "nobody knows");
+    let results = results(&telling).await;
+    assert_eq!(results.len(), 2);
+    for (told, is_error) in results {
+        assert!(
+            is_error && told.starts_with("the search failed: Unsupported"),
+            "{told}"
+        );
+    }
+    assert_eq!(failure_type(&failure), "Unsupported", "{failure:?}");
+    let patience = |history| {
+        let asked = activities_of(&history, "query_source").into_iter();
+        asked.map(|it| it.close_ms.0).collect::<Vec<_>>()
+    };
+    assert_eq!(patience(history(&telling).await), [30_000, 30_000]);
+    assert_eq!(patience(history(&failing).await), [30_000, 300_000]);
+    library.close().await;
+    bed.finish().await;
+}
+
+#[tokio::test]
 async fn facts_are_searched_by_a_tool_under_the_name_of_their_source() {
     let bed = Bed::new().await;
     let call = |name: &str, arguments: Value| json!({"id": "call_0", "name": name, "arguments": arguments});
@@ -168,7 +210,7 @@ async fn facts_are_searched_by_a_tool_under_the_name_of_their_source() {
     let told = say(&agent, "go").await.expect("a reply").text;
 
     let found: Value = serde_json::from_str(&told).expect("JSON");
-    assert_eq!(found["items"][0]["id"], "tea");
+    assert_eq!(found["items"][0]["id"], "fact:default/tea");
     assert!(told.contains("green"), "{told}");
     library.close().await;
     bed.finish().await;

@@ -1,6 +1,6 @@
 //! Grounding: what of a source stands in the instructions of a turn.
 
-use super::{AgentFailure, AgentHost, turn::Turn};
+use super::{AgentFailure, AgentHost, request::count_found, turn::Turn};
 use crate::{CallFailure, Grounder, InjectionErrors};
 
 impl<W: AgentHost> Turn<'_, W> {
@@ -14,8 +14,13 @@ impl<W: AgentHost> Turn<'_, W> {
         self.asked_to_ground = true;
         let question = &self.message.text;
         let grounded = grounder.ground_within(self.ctx, question, self.patience_ms(grounder));
-        match grounded.await {
-            Ok(_) => Ok(()),
+        let grounded = grounded.await;
+        count_found(self.ctx, &self.setup);
+        match grounded {
+            Ok(grounded) => {
+                self.reply.grounding_partial = grounded.unheard;
+                Ok(())
+            }
             Err(failure) => self.skip_grounding(failure),
         }
     }

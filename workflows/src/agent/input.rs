@@ -219,6 +219,10 @@ pub struct Reply {
     /// the message was answered without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grounding_skipped: Option<String>,
+    /// Names of sources of the composition that grounds the conversation that weren't ready in time, or failed:
+    /// the message was answered by what the others found, and the next one asks again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub grounding_partial: Vec<String>,
 }
 
 /// A snapshot load that was skipped.

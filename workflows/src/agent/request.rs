@@ -1,29 +1,24 @@
 //! Model requests of a turn: their memory blocks, their sizes, and what they refer to.
 
-use std::time::Duration;
-
 use notekeeper_contract::{
     CallModel, CallModelInput, CallModelOutput, FailureType, MemoryBlock, Preamble, PreambleRef,
 };
 use serde::Serialize;
 use temporalio_common_wasm::ActivityDefinition as _;
-use temporalio_workflow::ActivityOptions;
+use temporalio_workflow::{ActivityOptions, WorkflowContext};
 
 use super::{
     AgentFailure, AgentHost, MemorySkip,
     keeping::{catch_up, pending, with_stored},
+    setup::Setup,
     stored::Stored,
     turn::Turn,
 };
 use crate::{
-    CallFailure, Snapshot, Step,
-    activity_call::{activity_options, check_payload},
+    CallFailure, Grounder, Snapshot, Step,
+    activity_call::{HEARTBEAT_TIMEOUT, activity_options, check_payload},
     memory::load_snapshots,
 };
-
-/// How long a model request may be silent. A worker tells every few seconds that one is under way,
-/// so what a dead worker had in hand waits this long and not for its start-to-close time-out.
-const MODEL_HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Most that the model requests of one run may put into its history, in bytes. Temporal ends a run
 /// whose history passes 50 MiB; results and events need room beside the requests.
@@ -147,7 +142,8 @@ impl<W: AgentHost> Turn<'_, W> {
     }
 
     /// The request, and the digest of its preamble. Of a stored transcript it holds what isn't stored yet,
-    /// and says where the rest is; instructions and tools stand in it until the store has kept them.
+    /// and says where the rest is; instructions and tools stand in it until the store has kept them, which it
+    /// isn't asked to do for those that the next message changes.
     fn build(&self, memories: Vec<MemoryBlock>) -> (CallModelInput, Option<String>) {
         let setup = &self.setup;
         let whole = CallModelInput {
@@ -173,7 +169,7 @@ impl<W: AgentHost> Turn<'_, W> {
             return (whole, None);
         };
         let is_empty = whole.instructions.is_empty() && whole.tools.is_empty();
-        let preamble = (!is_empty).then(|| PreambleRef {
+        let preamble = (!is_empty && (is_kept || self.will_be_sent_again())).then(|| PreambleRef {
             store: setup.conversation.store(),
             workspace: setup.conversation.workspace(),
             scope: setup.conversation.scope_ref(),
@@ -198,6 +194,13 @@ impl<W: AgentHost> Turn<'_, W> {
         (request, Some(digest))
     }
 
+    /// Whether a later request is likely to have the same instructions: what grounds one message alone has
+    /// its place in the store only once the message turns out to take several requests.
+    fn will_be_sent_again(&self) -> bool {
+        let grounder = self.setup.grounder.as_ref();
+        grounder.is_none_or(Grounder::stays) || self.reply.requests > 1
+    }
+
     /// Options of a request to a model that ends within `schedule_to_close_ms`.
     pub(super) fn model_options(&self, schedule_to_close_ms: u64) -> ActivityOptions {
         let input = &self.setup.input;
@@ -207,7 +210,7 @@ impl<W: AgentHost> Turn<'_, W> {
             input.model_start_to_close_ms,
             schedule_to_close_ms,
         );
-        options.heartbeat_timeout = Some(MODEL_HEARTBEAT_TIMEOUT);
+        options.heartbeat_timeout = Some(HEARTBEAT_TIMEOUT);
         options
     }
 
@@ -236,4 +239,13 @@ impl<W: AgentHost> Turn<'_, W> {
             ),
         ))
     }
+}
+
+/// Adds what sources were asked and found to what this run has recorded.
+pub(super) fn count_found<W: AgentHost>(ctx: &WorkflowContext<W>, setup: &Setup) {
+    let bytes = setup.session.take_searched_bytes();
+    ctx.state_mut(|host| {
+        let agent = host.agent_mut();
+        agent.recorded_bytes = agent.recorded_bytes.saturating_add(bytes);
+    });
 }

@@ -14,8 +14,8 @@ const SOURCES_MAX: usize = 32;
 
 /// A source that the model may search, with a tool of its own.
 ///
-/// It is asked in the scope of the first memory, unless `namespace` or `agent_name` say otherwise: then the
-/// workflow's resolver answers for it as for a memory whose id is the source's name.
+/// It is asked in the scope of the first memory, unless `namespace` or `agent_name` say otherwise. Where
+/// `namespace` does, the workflow's resolver answers for it as for a memory whose id is the source's name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgentSource {
     /// Name of one of the worker's sources: 1 to 100 ASCII letters, digits, `_`, `-` and `.`.
@@ -36,6 +36,9 @@ pub struct AgentSource {
     /// Most that an answer may have, in tokens of four characters, 1 to 16,000.
     #[serde(default = "max_tokens")]
     pub max_tokens: usize,
+    /// What a search does that fails for good.
+    #[serde(default, skip_serializing_if = "SearchErrors::is_default")]
+    pub errors: SearchErrors,
     /// The tenant, where it isn't that of the first memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
@@ -44,10 +47,30 @@ pub struct AgentSource {
     pub agent_name: Option<String>,
 }
 
+/// What a search of the model does that fails for good.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchErrors {
+    /// The model is told so by the tool's result, and goes on without. The source is waited for at most
+    /// 30 seconds. What is wrong with the call itself, such as a source that the worker doesn't have, fails the
+    /// message all the same.
+    #[default]
+    Tell,
+    /// The message fails, as with any other tool, after `schedule_to_close_ms` of the first memory's
+    /// `activities`.
+    Fail,
+}
+
+impl SearchErrors {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// The source whose items stand in the instructions.
 ///
-/// Where `sources` has one of the same name, that one is meant: its scope, and its `k` and `where` as far as
-/// none stand here.
+/// Where `sources` has one of the same name, that one is meant: its scope as far as none stands here, and `k`
+/// and `where` of the first one with that scope as far as none stand here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgentGrounding {
     /// Name of one of the worker's sources: 1 to 100 ASCII letters, digits, `_`, `-` and `.`.
@@ -94,7 +117,7 @@ fn max_tokens() -> usize {
 pub struct GroundingState {
     /// Name of the source.
     pub source: String,
-    /// Whether the source has answered; before that, the next message asks it.
+    /// Whether the source has answered in full; before that, the next message asks it.
     pub grounded: bool,
     /// How many items stand in the instructions.
     pub items: usize,
@@ -163,9 +186,14 @@ pub(super) fn open_sources(
             .agent_name
             .as_ref()
             .or(same.and_then(|it| it.agent_name.as_ref())),
-    });
-    let grounding = given.grounding(same).map_err(OpenError::Source);
-    let grounder = grounding.and_then(|grounding| recall?.as_grounder(grounding));
+    })
+    .map_err(at)?;
+    // Conditions of one tenant's items say nothing of another's.
+    let mut stated = tools.iter().zip(&input.sources);
+    let same = stated.find(|(tool, _)| tool.recall().is_same(&recall));
+    let grounding = given.grounding(same.map(|(_, same)| same));
+    let grounding = grounding.map_err(OpenError::Source);
+    let grounder = grounding.and_then(|grounding| recall.as_grounder(grounding));
     Ok(OpenedSources {
         grounder: Some(grounder.map_err(at)?),
         tools,
@@ -200,7 +228,8 @@ impl AgentGrounding {
     }
 }
 
-/// Opens a source in the scope of the first memory, or in the one that the resolver answers with.
+/// Opens a source in the namespace of the first memory, or in one that the resolver answers with where the
+/// input names one. Another agent name alone stays inside of the first memory's namespace.
 fn open_source(
     session: &Session,
     input: &AgentInput,
@@ -208,7 +237,6 @@ fn open_source(
     resolve: Resolver,
     place: &Place<'_>,
 ) -> Result<Recall, OpenError> {
-    let is_elsewhere = place.namespace.is_some() || place.agent_name.is_some();
     let agent_name = place.agent_name.unwrap_or(&first.settings().agent_name);
     let settings = RecallSettings {
         source: place.source.to_owned(),
@@ -223,9 +251,9 @@ fn open_source(
         agent_name: agent_name.clone(),
         ..MemorySettings::default()
     };
-    session.recall(settings, input, |input| match is_elsewhere {
-        true => resolve(input, &as_memory),
-        false => Ok(first.scope().namespace().to_owned()),
+    session.recall(settings, input, |input| match place.namespace {
+        Some(_) => resolve(input, &as_memory),
+        None => Ok(first.scope().namespace().to_owned()),
     })
 }
 

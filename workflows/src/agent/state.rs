@@ -13,7 +13,7 @@ use super::{
     stored::Stored,
     transcript::Transcript,
 };
-use crate::{Grounder, Session};
+use crate::{Grounded, Grounder, Session};
 
 /// A workflow type that is an agent: it holds an [`Agent`] and gives it out.
 /// [`agent_workflow!`](crate::agent_workflow) implements it.
@@ -44,8 +44,8 @@ pub struct Agent {
     pub(super) closing: bool,
     /// No new message is taken: the run continues as new once those taken have their answers.
     pub(super) continuing: bool,
-    /// What model requests and stored exchanges have put into this run's history, in bytes of their
-    /// JSON.
+    /// What model requests, stored exchanges and searches of sources have put into this run's history, in
+    /// bytes of their JSON.
     pub(super) recorded_bytes: usize,
 }
 
@@ -215,7 +215,7 @@ impl Agent {
     fn grounding(&self) -> Option<GroundingState> {
         let grounder = self.grounder()?;
         let held = grounder.held();
-        let grounded = held.is_some();
+        let grounded = held.as_ref().is_some_and(Grounded::is_whole);
         let held = held.unwrap_or_default();
         Some(GroundingState {
             source: grounder.recall().settings().source.clone(),

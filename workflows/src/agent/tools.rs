@@ -12,11 +12,12 @@ use temporalio_common_wasm::{
 use temporalio_workflow::WorkflowContext;
 
 use super::{
-    AgentFailure, AgentHost, ApplicationTool, TRANSCRIPT_BYTES_MAX, setup::Setup,
-    transcript::encoded_bytes, turn::push,
+    AgentFailure, AgentHost, ApplicationTool, SearchErrors, TRANSCRIPT_BYTES_MAX,
+    request::count_found, setup::Setup, transcript::encoded_bytes, turn::push,
 };
 use crate::{
-    CallFailure, StepCall, ToolResult, activity_call::activity_options, tool_call::NO_SUCH_TOOL,
+    CallFailure, SourceTool, StepCall, ToolResult, activity_call::activity_options,
+    tool_call::NO_SUCH_TOOL,
 };
 
 /// Text and whether it tells of an error.
@@ -88,12 +89,44 @@ async fn carry_out_one<W: AgentHost>(
     if let Some(facts) = setup.facts().filter(|facts| facts.owns_tool(name)) {
         return told(facts.call_tool(ctx, call).await);
     }
-    if let Some(source) = setup.source_tools.iter().find(|tool| tool.name() == name) {
-        return told(source.call_tool(ctx, call).await);
+    let mut sources = setup.source_tools.iter().zip(&setup.input.sources);
+    if let Some((source, given)) = sources.find(|(tool, _)| tool.name() == name) {
+        let result = search(ctx, source, given.errors, call).await;
+        count_found(ctx, setup);
+        return result;
     }
     match setup.input.tools.iter().find(|tool| tool.name == *name) {
         Some(tool) => call_application(ctx, setup, tool, call).await,
         None => Ok((NO_SUCH_TOOL.to_owned(), true)),
+    }
+}
+
+/// Longest time of a search with all retries, in milliseconds, where the model goes on without: somebody is
+/// waiting for the answer.
+const SEARCH_GIVE_UP_MS: u64 = 30_000;
+
+/// Searches a source for the model. That a search failed is for the model to know, where the input allows it;
+/// what is wrong with the call itself is no matter of the model's.
+async fn search<W>(
+    ctx: &WorkflowContext<W>,
+    source: &SourceTool,
+    errors: SearchErrors,
+    call: &StepCall,
+) -> Result<Told, CallFailure> {
+    let within_ms = source.recall().settings().activities.schedule_to_close_ms;
+    if errors == SearchErrors::Fail {
+        return told(source.call_tool_within(ctx, call, within_ms).await);
+    }
+    let searched = source.call_tool_within(ctx, call, within_ms.min(SEARCH_GIVE_UP_MS));
+    match searched.await {
+        Err(failure) if !failure.is_cancelled() && !failure.is_about_the_call() => Ok((
+            format!(
+                "the search failed: {}; answer without it, and say so where it matters",
+                failure.type_name()
+            ),
+            true,
+        )),
+        result => told(result),
     }
 }
 

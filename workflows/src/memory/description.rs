@@ -20,6 +20,11 @@ impl Memory {
         self.inner.description.borrow().clone()
     }
 
+    /// From now on it is known to be kept so.
+    pub(crate) fn adopt(&self, description: MemoryDescription) {
+        self.inner.description.replace(Some(description));
+    }
+
     fn place(&self) -> MemoryPlace {
         MemoryPlace {
             store: self.settings().store.clone(),
@@ -71,7 +76,7 @@ pub(crate) fn describe<'c, W>(
             check_metadata(memory, description)?;
         }
         for (memory, description) in described {
-            memory.inner.description.replace(Some(description));
+            memory.adopt(description);
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use temporalio_workflow::WorkflowContext;
 use super::{Found, Kept, Recall};
 use crate::{
     CallFailure,
-    activity_call::{CallOptions, call},
+    activity_call::{CallOptions, call, json_bytes},
 };
 
 impl Recall {
@@ -45,15 +45,17 @@ impl Recall {
         k: usize,
         condition: &Where,
     ) -> impl Future<Output = Result<Found, CallFailure>> + 'c {
-        self.ask(ctx, text.as_ref(), k, condition, self.options())
+        self.ask(ctx, text.as_ref(), k, condition, None, self.options())
     }
 
+    /// `chars_max` is the most that is of use of all contents together, in characters.
     pub(super) fn ask<'c, W>(
         &'c self,
         ctx: &'c WorkflowContext<W>,
         text: &str,
         k: usize,
         condition: &Where,
+        chars_max: Option<usize>,
         options: CallOptions,
     ) -> impl Future<Output = Result<Found, CallFailure>> + use<'c, W> {
         let input = QuerySourceInput {
@@ -64,15 +66,25 @@ impl Recall {
             k,
             condition: conditions(condition),
             scratchpad: self.scratchpad().into_iter().collect(),
-            chars_max: None,
+            chars_max,
         };
+        let session = &self.inner.session;
+        session.count_searched(json_bytes(&input));
         let scheduled = call(ctx, QuerySource, input, options);
-        async move { scheduled.await.map(Found::from) }
+        async move {
+            let output = scheduled.await?;
+            session.count_searched(json_bytes(&output));
+            Ok(Found::from(output))
+        }
     }
 
     /// Has the source keep items: at most 100. The id of an item, or a text under `id` in its metadata, is
     /// its id in the source, where it takes the place of one from before; an item without one gets an
     /// id of its own. What an item says in `source`, and its score, is passed over.
+    ///
+    /// The operation is drawn when the call is made, and a workflow reset to a point before it draws anew: an
+    /// item without an id is then kept twice. Give items ids, or name the operation with
+    /// [`Recall::write_with`].
     ///
     /// Where a composition's sources come to different ends, the result says so. What the source has for
     /// the scratchpad is in it afterwards.
@@ -86,12 +98,31 @@ impl Recall {
         ctx: &'c WorkflowContext<W>,
         items: impl IntoIterator<Item = Item>,
     ) -> impl Future<Output = Result<Kept, CallFailure>> + 'c {
+        let operation = self.new_operation(ctx);
+        self.write_with(ctx, operation, items)
+    }
+
+    /// As [`Recall::write`], under an operation that follows from what is written, such as
+    /// `OperationId::from_parts(&["import", order])`. Whoever writes the same items under it again, after a
+    /// workflow reset or in another run, changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Recall::write`], and `OperationConflict` where other items were written under it.
+    pub fn write_with<'c, W>(
+        &'c self,
+        ctx: &'c WorkflowContext<W>,
+        operation: OperationId,
+        items: impl IntoIterator<Item = Item>,
+    ) -> impl Future<Output = Result<Kept, CallFailure>> + 'c {
         let input = WriteSourceInput {
             source: self.settings().source.clone(),
             scope: self.scope_ref(),
             workspace: self.workspace(),
             items: items.into_iter().map(written).collect(),
-            operation: Some(self.new_operation(ctx)),
+            operation: Some(OperationRef {
+                id: operation.as_str().to_owned(),
+            }),
         };
         let scheduled = call(ctx, WriteSource, input, self.options());
         async move {
@@ -104,14 +135,11 @@ impl Recall {
     }
 
     /// The operation of a write that is made now.
-    fn new_operation<W>(&self, ctx: &WorkflowContext<W>) -> OperationRef {
+    fn new_operation<W>(&self, ctx: &WorkflowContext<W>) -> OperationId {
         let drawn: u128 = ctx.random_stream("notekeeper").random();
         let drawn = format!("{drawn:032x}");
         let place = [self.scope().as_str(), self.settings().source.as_str()];
-        let id = OperationId::from_parts(&[&["write_source", drawn.as_str()][..], &place].concat());
-        OperationRef {
-            id: id.as_str().to_owned(),
-        }
+        OperationId::from_parts(&[&["write_source", drawn.as_str()][..], &place].concat())
     }
 }
 

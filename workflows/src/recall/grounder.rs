@@ -31,7 +31,7 @@ pub struct Grounding {
     pub header: String,
     /// Most that the text may have, header included, in tokens of four characters, 1 to 16,000.
     pub max_tokens: usize,
-    /// Whether each turn asks anew. Otherwise the first one's text stays.
+    /// Whether each turn asks anew. Otherwise the text stays for which every source was heard first.
     pub reground_every_turn: bool,
 }
 
@@ -68,6 +68,19 @@ impl Grounding {
         }
     }
 
+    fn chars_max(&self) -> usize {
+        self.max_tokens.saturating_mul(CHARS_PER_TOKEN)
+    }
+
+    /// Most characters of all contents together that are of use: one more than fits, so that what was cut there
+    /// is seen not to fit. What code makes of contents, or a format that names none, may be shorter.
+    pub(super) fn contents_chars_max(&self) -> Option<usize> {
+        match &self.format {
+            GroundingFormat::Each(format) if format.names_content() => Some(self.chars_max() + 1),
+            GroundingFormat::Each(_) | GroundingFormat::All(_) => None,
+        }
+    }
+
     fn render(&self, items: &[Item], omitted: usize) -> RenderedItems {
         let style = GroundingStyle {
             header: self.header.clone(),
@@ -75,7 +88,7 @@ impl Grounding {
                 GroundingFormat::Each(format) => format.clone(),
                 GroundingFormat::All(_) => ItemFormat::default(),
             },
-            chars_max: self.max_tokens.saturating_mul(CHARS_PER_TOKEN),
+            chars_max: self.chars_max(),
         };
         match &self.format {
             GroundingFormat::Each(_) => style.render(items, omitted),
@@ -148,6 +161,12 @@ pub struct Grounded {
 }
 
 impl Grounded {
+    /// Whether every source was heard. What is left out for its size is no part that is missing: it
+    /// would be left out again.
+    pub fn is_whole(&self) -> bool {
+        self.unheard.is_empty()
+    }
+
     pub(super) fn new(grounding: &Grounding, found: &Found) -> Self {
         let rendered = grounding.render(&found.items, found.omitted);
         Self {
@@ -188,10 +207,11 @@ impl Grounder {
     /// The text for a turn that begins with this question. Call it once for each turn, before the first
     /// model request, and put the text into the instructions of all requests of the turn.
     ///
-    /// The first answer stays, also an empty one: later calls give it back and schedule nothing, so that
-    /// what stands before the conversation doesn't change. With
-    /// [`reground_every_turn`](Grounding::reground_every_turn) each call asks anew. A call that failed
-    /// leaves nothing behind.
+    /// The first whole answer stays, also an empty one: later calls give it back and schedule nothing, so that
+    /// what stands before the conversation doesn't change. One for which some sources of a composition weren't
+    /// heard is for its turn alone, and the next call asks anew. With
+    /// [`reground_every_turn`](Grounding::reground_every_turn) each call does. A call that failed leaves
+    /// nothing behind.
     ///
     /// # Errors
     ///
@@ -212,9 +232,7 @@ impl Grounder {
         question: &str,
         schedule_to_close_ms: u64,
     ) -> Result<Grounded, CallFailure> {
-        if !self.grounding.reground_every_turn
-            && let Some(held) = self.held()
-        {
+        if let Some(held) = self.held().filter(|_| self.stays()) {
             return Ok(held);
         }
         self.forget();
@@ -225,7 +243,14 @@ impl Grounder {
         let options = self.recall.options_within(schedule_to_close_ms);
         let found = self
             .recall
-            .ask(ctx, question, k, condition, options)
+            .ask(
+                ctx,
+                question,
+                k,
+                condition,
+                self.grounding.contents_chars_max(),
+                options,
+            )
             .await?;
         let grounded = Grounded::new(&self.grounding, &found);
         self.held.replace(Some(grounded.clone()));
@@ -236,6 +261,12 @@ impl Grounder {
     /// that failed.
     pub fn held(&self) -> Option<Grounded> {
         self.held.borrow().clone()
+    }
+
+    /// Whether later calls give the held text back, and schedule nothing.
+    pub fn stays(&self) -> bool {
+        let held = self.held.borrow();
+        !self.grounding.reground_every_turn && held.as_ref().is_some_and(Grounded::is_whole)
     }
 
     /// Goes on with what the run before held.

@@ -1,9 +1,11 @@
-use notekeeper_contract::FailureType;
+use notekeeper_contract::{FailureType, MEMORY_TASK_QUEUE, MemoryDescription};
 use notekeeper_domain::{Item, ItemMetadata, Where};
 use serde_json::json;
 
 use super::*;
-use crate::{ActivitySettings, MemorySettings, OpenError};
+use crate::{
+    ActivityQueue, ActivitySettings, MemorySettings, OpenError, activity_call::HEARTBEAT_TIMEOUT,
+};
 
 fn source(name: &str) -> RecallSettings {
     RecallSettings {
@@ -380,4 +382,104 @@ fn what_a_run_hands_over_of_its_grounding_reads_back() {
         let read: Grounded = serde_json::from_value(json).expect("it reads back");
         assert_eq!(read, grounded);
     }
+}
+
+#[test]
+fn a_text_stays_for_which_every_source_was_heard() {
+    let holding = |grounding: Grounding, held: Option<Grounded>| {
+        let grounder = opened(source("kb")).as_grounder(grounding);
+        let grounder = grounder.expect("a grounder");
+        grounder.resume(held);
+        grounder.stays()
+    };
+    let partial = Grounded {
+        unheard: vec!["slow".to_owned()],
+        ..Grounded::default()
+    };
+    let something = Grounded {
+        text: "[kb] a".to_owned(),
+        items: 1,
+        ..partial.clone()
+    };
+    let left_out = Grounded {
+        left_out: 3,
+        ..Grounded::default()
+    };
+    for (held, stays) in [
+        (None, false),
+        (Some(partial), false),
+        (Some(something), false),
+        (Some(left_out), true),
+        (Some(Grounded::default()), true),
+    ] {
+        assert_eq!(
+            holding(Grounding::default(), held.clone()),
+            stays,
+            "{held:?}"
+        );
+        let anew = Grounding {
+            reground_every_turn: true,
+            ..Grounding::default()
+        };
+        assert!(!holding(anew, held));
+    }
+}
+
+#[test]
+fn a_source_goes_where_the_first_memory_does_once_its_workspace_is_known() {
+    let session = Session::in_workspace("project");
+    let memory = session.open(MemorySettings::default(), &(), |()| "acme");
+    let memory = memory.expect("a memory");
+    let open = |settings: RecallSettings| {
+        let recall = session.recall(settings, &(), |()| "acme");
+        recall.expect("a source")
+    };
+    let (beside, local) = (
+        open(source("kb")),
+        open(RecallSettings {
+            activities: ActivitySettings {
+                queue: ActivityQueue::Local,
+                ..ActivitySettings::default()
+            },
+            ..source("local")
+        }),
+    );
+    let options = |recall: &Recall| match recall.options() {
+        CallOptions::Queued(options) => Some((options.task_queue, options.heartbeat_timeout)),
+        CallOptions::Local(_) => None,
+    };
+    let queue = |name: &str| Some((Some(name.to_owned()), Some(HEARTBEAT_TIMEOUT)));
+    assert_eq!(options(&beside), queue(MEMORY_TASK_QUEUE));
+    memory.adopt(MemoryDescription {
+        task_queue: Some("memory-project".to_owned()),
+        ..MemoryDescription::default()
+    });
+    assert_eq!(options(&beside), queue("memory-project"));
+    assert_eq!(options(&local), None, "its settings want another place");
+}
+
+#[test]
+fn what_is_searched_is_counted_until_it_is_taken() {
+    let session = Session::new();
+    session.count_searched(3);
+    session.clone().count_searched(4);
+    assert_eq!(session.take_searched_bytes(), 7);
+    assert_eq!(session.take_searched_bytes(), 0);
+}
+
+#[test]
+fn as_much_of_the_contents_is_asked_for_as_a_text_may_hold() {
+    let of = |format: GroundingFormat| {
+        let grounding = Grounding {
+            max_tokens: 10,
+            format,
+            ..Grounding::default()
+        };
+        grounding.contents_chars_max()
+    };
+    let template = |text: &str| GroundingFormat::template(text).expect("a format");
+    assert_eq!(of(GroundingFormat::default()), Some(41));
+    assert_eq!(of(template("- {content}")), Some(41));
+    assert_eq!(of(template("- {metadata.path}")), None);
+    assert_eq!(of(GroundingFormat::code(|_| String::new())), None);
 }

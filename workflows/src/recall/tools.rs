@@ -143,9 +143,23 @@ impl SourceTool {
         ctx: &'c WorkflowContext<W>,
         call: &StepCall,
     ) -> impl Future<Output = Result<ToolResult, CallFailure>> + 'c {
+        let patience_ms = self.recall.settings().activities.schedule_to_close_ms;
+        self.call_tool_within(ctx, call, patience_ms)
+    }
+
+    /// As [`SourceTool::call_tool`], and ends within so many milliseconds.
+    pub(crate) fn call_tool_within<'c, W>(
+        &'c self,
+        ctx: &'c WorkflowContext<W>,
+        call: &StepCall,
+        schedule_to_close_ms: u64,
+    ) -> impl Future<Output = Result<ToolResult, CallFailure>> + use<'c, W> {
         let planned = query_of(call).map(|query| {
             let recall = &self.recall;
-            recall.ask(ctx, &query, self.k, &self.condition, recall.options())
+            let options = recall.options_within(schedule_to_close_ms);
+            // One more than fits, so that what was cut there is seen not to fit.
+            let chars_max = Some(self.chars_max + 1);
+            recall.ask(ctx, &query, self.k, &self.condition, chars_max, options)
         });
         async move {
             match planned {

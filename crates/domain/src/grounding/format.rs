@@ -16,6 +16,9 @@ const PLACEHOLDERS: [&str; 5] = ["source", "content", "id", "score", "metadata.K
 /// its metadata has under that key: a text as it is, anything else as JSON. What an item hasn't is an
 /// empty text. `{{` and `}}` are braces. Nothing that an item holds is looked at for placeholders.
 ///
+/// Where what an item holds has several lines, those after the first begin with two spaces, so that none looks
+/// like the beginning of another item; line breaks at its end are left out.
+///
 /// ```
 /// use notekeeper_domain::{Item, ItemFormat};
 ///
@@ -120,24 +123,48 @@ impl ItemFormat {
         }
     }
 
+    /// Whether the text of an item stands in it.
+    pub fn names_content(&self) -> bool {
+        self.0.contains(&Part::Content)
+    }
+
     /// An item, written so.
     pub fn render(&self, item: &Item) -> String {
         let mut written = String::new();
         for part in &self.0 {
             match part {
                 Part::Text(text) => written.push_str(text),
-                Part::Source => written.push_str(&item.source),
-                Part::Content => written.push_str(&item.content),
-                Part::Id => written.push_str(item.id.as_deref().unwrap_or_default()),
+                Part::Source => push_indented(&mut written, &item.source),
+                Part::Content => push_indented(&mut written, &item.content),
+                Part::Id => push_indented(&mut written, item.id.as_deref().unwrap_or_default()),
                 Part::Score => written.push_str(&item.score().map(score).unwrap_or_default()),
                 Part::Metadata(key) => match item.metadata.get(key) {
                     None | Some(Value::Null) => {}
-                    Some(Value::String(text)) => written.push_str(text),
+                    Some(Value::String(text)) => push_indented(&mut written, text),
                     Some(other) => written.push_str(&other.to_string()),
                 },
             }
         }
         written
+    }
+}
+
+/// Characters after which a reader may see another line.
+const LINE_BREAKS: [char; 7] = [
+    '\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}',
+];
+
+/// Writes what an item holds. Only its first line may stand where a line of ours begins.
+fn push_indented(written: &mut String, text: &str) {
+    let text = text.trim_end_matches(LINE_BREAKS);
+    let mut after_break = false;
+    for character in text.chars() {
+        let is_break = LINE_BREAKS.contains(&character);
+        if after_break && !is_break {
+            written.push_str("  ");
+        }
+        written.push(character);
+        after_break = is_break;
     }
 }
 

@@ -327,6 +327,17 @@ impl Chat {
                 "answered without memory, whose store failed: {error}"
             ));
         }
+        if let Some(error) = &reply.grounding_skipped {
+            self.screen.remark(&format!(
+                "answered without what grounds the conversation, whose source failed: {error}"
+            ));
+        }
+        if !reply.grounding_partial.is_empty() {
+            let unheard = reply.grounding_partial.join(", ");
+            self.screen.remark(&format!(
+                "answered without what these sources know, which weren't heard: {unheard}"
+            ));
+        }
     }
 
     fn exit_code(&self) -> ExitCode {

@@ -99,6 +99,64 @@ fn a_resolver_decides_on_the_namespace_of_a_source_too() {
     assert!(failure.message().contains("resolver answers"), "{failure}");
 }
 
+/// An agent name moves nothing to another tenant, whatever the resolver would answer for a name that the input
+/// doesn't give.
+#[test]
+fn an_agent_name_alone_stays_in_the_namespace_of_the_first_memory() {
+    let source = json!({"source": "kb", "agent_name": "docs"});
+    for input in [
+        json!({"sources": [source], "grounding": {"source": "kb"}}),
+        json!({"sources": [{"source": "kb"}], "grounding": source}),
+        json!({"grounding": source}),
+    ] {
+        let mut input = input;
+        input["memories"] = json!([{"namespace": "customers/17"}]);
+        let setup = setup(input).expect("a setup");
+        let grounder = setup.grounder.as_ref().expect("a grounder");
+        assert_eq!(grounder.recall().scope().as_str(), "customers/17/docs");
+        for tool in &setup.source_tools {
+            assert_eq!(tool.recall().scope().namespace(), "customers/17");
+        }
+    }
+}
+
+#[test]
+fn the_grounding_has_number_and_conditions_of_a_tool_of_its_own_scope_alone() {
+    let sources = json!([
+        {"source": "kb", "k": 3, "where": {"tier": "public"}},
+        {"source": "kb", "k": 4, "where": {"tier": "all"}, "tool": "look_up", "namespace": "shared"},
+    ]);
+    let grounding = |given: Value| {
+        let setup = setup(json!({"sources": sources, "grounding": given})).expect("a setup");
+        let grounder = setup.grounder.as_ref().expect("a grounder");
+        let grounding = grounder.grounding();
+        (grounding.k, grounding.condition.clone())
+    };
+    let condition = |tier: &str| Where::of_value(json!({"tier": tier}));
+    let own = json!({"source": "kb"});
+    assert_eq!(grounding(own), (Some(3), condition("public")));
+    let shared = json!({"source": "kb", "namespace": "shared"});
+    assert_eq!(grounding(shared), (Some(4), condition("all")));
+    let elsewhere = json!({"source": "kb", "agent_name": "other"});
+    assert_eq!(grounding(elsewhere), (None, None));
+}
+
+#[test]
+fn a_failing_search_is_told_to_the_model_unless_the_input_says_otherwise() {
+    let errors = |given: Value| {
+        let source: AgentSource = serde_json::from_value(given).expect("a source");
+        let written = serde_json::to_value(&source).expect("JSON");
+        (source.errors, written.get("errors").cloned())
+    };
+    let told = json!({"source": "kb", "errors": "tell"});
+    assert_eq!(errors(told), (SearchErrors::Tell, None));
+    assert_eq!(errors(json!({"source": "kb"})), (SearchErrors::Tell, None));
+    let failing = json!({"source": "kb", "errors": "fail"});
+    assert_eq!(errors(failing), (SearchErrors::Fail, Some(json!("fail"))));
+    let other = json!({"source": "kb", "errors": "ignore"});
+    serde_json::from_value::<AgentSource>(other).expect_err("no such word");
+}
+
 #[test]
 fn two_tools_may_ask_one_source_under_different_conditions() {
     let setup = setup(json!({
