@@ -121,10 +121,6 @@ impl HashingEmbedder {
 
     fn add_feature(&self, kind: &[u8], feature: &[u8], weight: f64, sums: &mut [f64]) {
         let hash = mixed(fnv(kind, feature));
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "the remainder is below the number of sums"
-        )]
         let at = ((hash >> 1) % self.dimensions as u64) as usize;
         sums[at] += if hash & 1 == 0 { weight } else { -weight };
     }

@@ -216,6 +216,7 @@ impl Source for CompositeSource {
             return Ok(Written::default());
         }
         self.admit(Verb::Write, call).await?;
+        self.check_items(items, operation)?;
         let is_ended = AtomicBool::new(false);
         let writes: Vec<_> = self
             .legs

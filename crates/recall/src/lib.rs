@@ -63,7 +63,7 @@ pub use source::{
     WriteOperation, Written, check_source_name,
 };
 pub use spec::{
-    InvalidSource, MakeSearchTool, Member, Require, Rerank, SOURCE_LEVELS_MAX, SourceKind,
-    SourceParts, SourceSpec, StoreKeeps, ToolSpec, VectorPlace, build,
+    InvalidSource, MakeSearchTool, Member, Require, Rerank, SOURCE_LEAVES_MAX, SOURCE_LEVELS_MAX,
+    SourceKind, SourceParts, SourceSpec, StoreKeeps, ToolSpec, VectorPlace, build,
 };
 pub use tool::{SearchTool, ToolCallError};

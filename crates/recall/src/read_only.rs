@@ -135,6 +135,11 @@ impl Source for ReadOnlySource {
         }
     }
 
+    /// Whatever they are, nothing is kept of them.
+    fn check_items(&self, _: &[Item], _: &WriteOperation) -> Result<(), SourceError> {
+        Ok(())
+    }
+
     fn members(&self) -> &[Arc<dyn Source>] {
         std::slice::from_ref(&self.inner)
     }

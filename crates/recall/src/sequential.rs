@@ -128,6 +128,10 @@ impl Source for SequentialSource {
         Ok(())
     }
 
+    fn check_items(&self, items: &[Item], operation: &WriteOperation) -> Result<(), SourceError> {
+        self.first().check_items(items, operation)
+    }
+
     fn members(&self) -> &[Arc<dyn Source>] {
         self.legs.sources()
     }

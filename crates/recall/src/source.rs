@@ -66,6 +66,19 @@ pub trait Source: Send + Sync + Debug {
         Ok(())
     }
 
+    /// Whether it could keep these items, as far as they alone tell. A composition asks all its members before
+    /// it writes to any, so that an item that one of them can't keep is kept by none.
+    ///
+    /// # Errors
+    ///
+    /// As [`write`](Self::write), for the first item that can't be kept.
+    fn check_items(&self, items: &[Item], operation: &WriteOperation) -> Result<(), SourceError> {
+        let members = self.members().iter();
+        members
+            .map(|member| member.check_items(items, operation))
+            .collect()
+    }
+
     /// What it is made of: the legs of a composition, in their order, or what a decorator decorates.
     fn members(&self) -> &[Arc<dyn Source>] {
         &[]
@@ -162,10 +175,11 @@ impl WriteOperation {
         OperationId::from_parts(&["part", self.leg.as_str(), &index.to_string()])
     }
 
-    /// Id of the item at this index, where it brings none: the same in each source, and whenever the
-    /// write is repeated.
-    pub fn item_id(&self, index: usize) -> String {
-        OperationId::from_parts(&["item", self.root.as_str(), &index.to_string()])
+    /// Id of the item at this index with this content, where it brings none: the same in each source, and
+    /// whenever the write is repeated. Of another content it is another one, so that an id of an operation
+    /// that was used before takes nothing's place.
+    pub fn item_id(&self, index: usize, content: &str) -> String {
+        OperationId::from_parts(&["item", self.root.as_str(), &index.to_string(), content])
             .as_str()
             .to_owned()
     }
@@ -274,13 +288,14 @@ mod tests {
     fn ids_of_items_follow_from_the_whole_write_and_receipts_from_the_leg() {
         let write = WriteOperation::new(OperationId::parse("op").unwrap());
         let (one, other) = (write.leg("one"), write.leg("other"));
-        assert_eq!(one.item_id(3), other.item_id(3));
-        assert_ne!(one.item_id(3), one.item_id(4));
+        assert_eq!(one.item_id(3, "a"), other.item_id(3, "a"));
+        assert_ne!(one.item_id(3, "a"), one.item_id(4, "a"));
+        assert_ne!(one.item_id(3, "a"), one.item_id(3, "b"));
         assert_ne!(one.id(), other.id());
         assert_ne!(one.part(0), other.part(0));
         // A source may be called by a number, or as the other ids are derived.
         assert_ne!(write.leg("0").id(), &write.part(0));
-        assert_ne!(write.leg("0").id().as_str(), write.item_id(0));
+        assert_ne!(write.leg("0").id().as_str(), write.item_id(0, "a"));
         assert_eq!(write.id().as_str(), "op");
     }
 

@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, fmt};
 use serde::Deserialize;
 
 pub use self::{
-    build::{InvalidSource, SOURCE_LEVELS_MAX, build},
+    build::{InvalidSource, SOURCE_LEAVES_MAX, SOURCE_LEVELS_MAX, build},
     member::Member,
     parts::{MakeSearchTool, SourceParts, StoreKeeps},
 };

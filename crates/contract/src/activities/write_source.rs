@@ -45,7 +45,7 @@ pub struct WrittenItem {
     /// The text: 1 to 65,536 characters, not blank.
     pub content: String,
     /// Its id in its source, where an item of that id from before is replaced: 1 to 400 bytes. Where it is
-    /// missing here and in `metadata` one follows from the operation and the item's place.
+    /// missing here and in `metadata` one follows from the operation, the item's place and its content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// What else is to be known of it: at most 16 KiB as JSON. `id` in it is taken out, and means the same

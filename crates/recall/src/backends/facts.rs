@@ -84,6 +84,13 @@ impl FactsSource {
             error => of_item(index, &format!("can't be a fact: {error}")),
         })
     }
+
+    fn facts_of(&self, kept: &[Item]) -> Result<Vec<Fact>, SourceError> {
+        let facts = kept.iter().enumerate();
+        facts
+            .map(|(index, item)| self.fact_of(index, item))
+            .collect()
+    }
 }
 
 fn facts(store: &dyn Store) -> Result<&dyn FactStore, SourceError> {
@@ -130,11 +137,7 @@ impl Source for FactsSource {
             return Ok(Written::default());
         }
         let kept = kept_items(items, operation)?;
-        let to_remember: Vec<Fact> = kept
-            .iter()
-            .enumerate()
-            .map(|(index, item)| self.fact_of(index, item))
-            .collect::<Result<_, _>>()?;
+        let to_remember = self.facts_of(&kept)?;
         let store = self.stores.open(&self.store, call).await?;
         let facts = facts(&*store)?;
         for (index, fact) in to_remember.iter().enumerate() {
@@ -142,5 +145,9 @@ impl Source for FactsSource {
             facts.remember(call.scope, fact, Some(&operation)).await?;
         }
         Ok(Written::accepted_by(&self.name))
+    }
+
+    fn check_items(&self, items: &[Item], operation: &WriteOperation) -> Result<(), SourceError> {
+        self.facts_of(&kept_items(items, operation)?).map(drop)
     }
 }

@@ -111,6 +111,13 @@ impl FileSource {
         };
         Ok(Change { note, expected })
     }
+
+    fn changes_of(&self, kept: &[Item]) -> Result<Vec<Change>, SourceError> {
+        let changes = kept.iter().enumerate();
+        changes
+            .map(|(index, item)| self.change_of(index, item))
+            .collect()
+    }
 }
 
 /// What becomes of a note.
@@ -187,17 +194,17 @@ impl Source for FileSource {
             return Ok(Written::default());
         }
         let kept = kept_items(items, operation)?;
-        let changes: Vec<Change> = kept
-            .iter()
-            .enumerate()
-            .map(|(index, item)| self.change_of(index, item))
-            .collect::<Result<_, _>>()?;
+        let changes = self.changes_of(&kept)?;
         let store = self.stores.open(&self.store, call).await?;
         for (index, (change, item)) in changes.iter().zip(&kept).enumerate() {
             let operation = part(operation.part(index), &self.name, &kept);
             put(&*store, call, change, &item.content, &operation).await?;
         }
         Ok(Written::accepted_by(&self.name))
+    }
+
+    fn check_items(&self, items: &[Item], operation: &WriteOperation) -> Result<(), SourceError> {
+        self.changes_of(&kept_items(items, operation)?).map(drop)
     }
 }
 

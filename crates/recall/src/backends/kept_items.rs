@@ -34,7 +34,9 @@ pub(crate) fn kept_items(
         }
         let mut kept = taken_id(item.clone());
         kept.check().map_err(|error| invalid_item(index, &error))?;
-        kept.id = kept.id.or_else(|| Some(operation.item_id(index)));
+        if kept.id.is_none() {
+            kept.id = Some(operation.item_id(index, &kept.content));
+        }
         Ok(kept)
     });
     kept.collect()

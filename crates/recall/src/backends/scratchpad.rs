@@ -87,4 +87,8 @@ impl Source for ScratchpadSource {
         }
         Ok(written)
     }
+
+    fn check_items(&self, items: &[Item], operation: &WriteOperation) -> Result<(), SourceError> {
+        kept_items(items, operation).map(drop)
+    }
 }

@@ -156,4 +156,8 @@ impl Source for VectorSource {
         self.index.keep(chunks.collect(), &whole, call).await?;
         Ok(Written::accepted_by(&self.name))
     }
+
+    fn check_items(&self, items: &[Item], operation: &WriteOperation) -> Result<(), SourceError> {
+        kept_items(items, operation).map(drop)
+    }
 }

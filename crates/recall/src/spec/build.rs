@@ -17,6 +17,10 @@ use crate::{
 /// Most levels of a tree of sources, itself counted: each takes its share of time from those inside.
 pub const SOURCE_LEVELS_MAX: usize = 16;
 
+/// Most sources that one query asks, those that stand in several places of its tree counted for each: what
+/// they answer is held at once.
+pub const SOURCE_LEAVES_MAX: usize = 256;
+
 /// Why settings make no source.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{path}`: {message}")]
@@ -86,6 +90,16 @@ fn too_deep(path: &str) -> InvalidSource {
     )
 }
 
+fn too_wide(path: &str) -> InvalidSource {
+    invalid(
+        path,
+        format!(
+            "its tree asks more than {SOURCE_LEAVES_MAX} sources, those that stand in several places counted for \
+             each; put fewer into it"
+        ),
+    )
+}
+
 /// The fault of a setting of the table at this path.
 fn at(path: &str) -> impl Fn(InvalidSetting) -> InvalidSource {
     move |fault| InvalidSource {
@@ -122,11 +136,20 @@ struct Builder<'a> {
     depth: usize,
 }
 
-/// A source, and how many levels its tree has.
+/// A source, and how large its tree is.
 #[derive(Clone)]
 struct Built {
     source: Arc<dyn Source>,
+    size: Size,
+}
+
+/// How large a tree is.
+#[derive(Debug, Clone, Copy, Default)]
+struct Size {
     levels: usize,
+    /// How many sources that aren't made of others are asked at once at most: one that stands in several
+    /// places counts for each of them.
+    leaves: usize,
 }
 
 impl Builder<'_> {
@@ -167,14 +190,15 @@ impl Builder<'_> {
         &mut self,
         members: &[Member],
         path: &str,
-    ) -> Result<(Vec<Arc<dyn Source>>, usize), InvalidSource> {
-        let (mut sources, mut levels) = (Vec::new(), 0);
+    ) -> Result<(Vec<Arc<dyn Source>>, Size), InvalidSource> {
+        let (mut sources, mut size) = (Vec::new(), Size::default());
         for (index, member) in members.iter().enumerate() {
             let built = self.member(member, &format!("{path}.sources[{index}]"))?;
             sources.push(built.source);
-            levels = levels.max(built.levels);
+            size.levels = size.levels.max(built.size.levels);
+            size.leaves = size.leaves.saturating_add(built.size.leaves);
         }
-        Ok((sources, levels))
+        Ok((sources, size))
     }
 
     fn inner(&mut self, member: &Member, path: &str) -> Result<Built, InvalidSource> {
@@ -197,17 +221,30 @@ impl Builder<'_> {
                 self.composition(kind, name, path)?
             }
             _ if kind.is_decorator() => self.decorator(kind, path)?,
-            _ => (leaves::leaf(kind, name, path, self.parts)?, 0),
+            _ => {
+                let leaf = leaves::leaf(kind, name, path, self.parts)?;
+                (
+                    leaf,
+                    Size {
+                        levels: 0,
+                        leaves: 1,
+                    },
+                )
+            }
         };
         self.depth -= 1;
         // And on the way up: what stands inside may have been made before.
-        match inner < SOURCE_LEVELS_MAX {
-            true => Ok(Built {
-                source,
-                levels: inner + 1,
-            }),
-            false => Err(too_deep(path)),
+        if inner.levels >= SOURCE_LEVELS_MAX {
+            return Err(too_deep(path));
         }
+        if inner.leaves > SOURCE_LEAVES_MAX {
+            return Err(too_wide(path));
+        }
+        let size = Size {
+            levels: inner.levels + 1,
+            ..inner
+        };
+        Ok(Built { source, size })
     }
 
     fn composition(
@@ -215,7 +252,7 @@ impl Builder<'_> {
         kind: &SourceKind,
         name: &str,
         path: &str,
-    ) -> Result<(Arc<dyn Source>, usize), InvalidSource> {
+    ) -> Result<(Arc<dyn Source>, Size), InvalidSource> {
         Ok(match kind {
             SourceKind::Composite {
                 sources,
@@ -230,18 +267,18 @@ impl Builder<'_> {
                     leg_timeout: Duration::from_millis(*leg_timeout_ms),
                     concurrency: *concurrency,
                 };
-                let (legs, levels) = self.members(sources, path)?;
+                let (legs, size) = self.members(sources, path)?;
                 let made = CompositeSource::new(name, legs, options).map_err(at(path))?;
-                (Arc::new(made), levels)
+                (Arc::new(made), size)
             }
             SourceKind::Sequential {
                 sources,
                 leg_timeout_ms,
             } => {
-                let (legs, levels) = self.members(sources, path)?;
+                let (legs, size) = self.members(sources, path)?;
                 let leg_timeout = Duration::from_millis(*leg_timeout_ms);
                 let made = SequentialSource::new(name, legs, leg_timeout).map_err(at(path))?;
-                (Arc::new(made), levels)
+                (Arc::new(made), size)
             }
             _ => return Err(invalid(path, "is no composition")),
         })
@@ -251,13 +288,13 @@ impl Builder<'_> {
         &mut self,
         kind: &SourceKind,
         path: &str,
-    ) -> Result<(Arc<dyn Source>, usize), InvalidSource> {
+    ) -> Result<(Arc<dyn Source>, Size), InvalidSource> {
         Ok(match kind {
             SourceKind::Scoped { inner, require } => {
                 let inner = self.inner(inner, path)?;
                 let policy = self.policy(require, path)?;
                 let made = ScopedSource::with_policy(inner.source, policy);
-                (Arc::new(made), inner.levels)
+                (Arc::new(made), inner.size)
             }
             SourceKind::Cached {
                 inner,
@@ -270,7 +307,7 @@ impl Builder<'_> {
                 };
                 let inner = self.inner(inner, path)?;
                 let made = CachedSource::new(inner.source, options).map_err(at(path))?;
-                (Arc::new(made), inner.levels)
+                (Arc::new(made), inner.size)
             }
             SourceKind::Compacted {
                 inner,
@@ -281,12 +318,12 @@ impl Builder<'_> {
                 let inner = self.inner(inner, path)?;
                 let compactor = self.compactor(model.as_deref(), *chars_max, path)?;
                 let made = CompactedSource::new(inner.source, compactor, *max_items);
-                (Arc::new(made.map_err(at(path))?), inner.levels)
+                (Arc::new(made.map_err(at(path))?), inner.size)
             }
             SourceKind::ReadOnly { inner, on_write } => {
                 let inner = self.inner(inner, path)?;
                 let made = ReadOnlySource::new(inner.source, *on_write);
-                (Arc::new(made), inner.levels)
+                (Arc::new(made), inner.size)
             }
             _ => return Err(invalid(path, "is no decorator")),
         })

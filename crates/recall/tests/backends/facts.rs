@@ -92,7 +92,7 @@ async fn what_is_written_is_remembered_under_its_id(kept: Kept) {
     // A key that says nothing isn't read out.
     let found = tenant.found(&source, "passage", 5).await;
     assert_eq!(found[0].content, "a passage");
-    let id = operation("op").item_id(1);
+    let id = operation("op").item_id(1, "a passage");
     assert_eq!(found[0].id, Some(format!("fact:default/{id}")));
 
     for bad in [

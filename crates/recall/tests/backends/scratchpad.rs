@@ -32,7 +32,7 @@ async fn what_a_workflow_holds_is_looked_through_and_what_is_written_goes_back_t
             "k".to_owned(),
             json!({"content": "alpha", "metadata": {"tier": "public"}}),
         ),
-        (operation("op").item_id(1), json!("beta")),
+        (operation("op").item_id(1, "beta"), json!("beta")),
     ];
     assert_eq!(written.scratchpad, expected.into());
     let again = tenant.write(&source, &items, "op").await.expect("written");

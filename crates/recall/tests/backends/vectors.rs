@@ -89,7 +89,7 @@ async fn an_id_in_metadata_becomes_the_items_own_and_what_queries_stamp_is_never
             .await
             .expect("write");
         let found = tenant.found(&source, "beta", 1).await;
-        let derived = operation("op-3").item_id(0);
+        let derived = operation("op-3").item_id(0, "alpha beta");
         assert_eq!(found[0].id.as_deref(), Some(derived.as_str()));
     }
 }

@@ -472,6 +472,25 @@ fn a_program_without_search_tools_says_so() {
 }
 
 #[test]
+fn a_tree_that_asks_too_many_is_refused_also_where_it_names_the_same_again_and_again() {
+    let list = |of: &dyn Fn(usize) -> String, count: usize| {
+        let members: Vec<String> = (0..count).map(of).collect();
+        format!("kind = 'composite'\nsources = [{}]\n", members.join(", "))
+    };
+    let pad = |n: usize| format!("{{ kind = 'scratchpad', name = 'pad{n}' }}");
+    let again =
+        |n: usize| format!("{{ kind = 'sequential', name = 'again{n}', sources = ['pads'] }}");
+    let asking = |times: usize| {
+        let (pads, all) = (list(&pad, 16), list(&again, times));
+        format!("[sources.pads]\n{pads}[sources.all]\n{all}")
+    };
+    assert!(built(&asking(16)).is_ok(), "16 × 16 are as many as may be");
+    let said = refused(&asking(17));
+    assert!(said.contains("asks more than 256 sources"), "{said}");
+    assert!(said.contains("sources.all"), "{said}");
+}
+
+#[test]
 fn settings_that_are_nothing_make_nothing() {
     let bare = SourceParts::new(Arc::new(Stores::default()), BTreeMap::new());
     assert!(build(BTreeMap::new(), &bare).unwrap().is_empty());
