@@ -136,10 +136,7 @@ impl Library {
     async fn fill(self: &Arc<Self>, embedder: &Arc<dyn EmbeddingModel>) -> anyhow::Result<()> {
         let source = self.source(embedder);
         let vectors = self.store.vectors().context("the store keeps vectors")?;
-        let collection = notekeeper_store::VectorCollection {
-            name: "hybrid:hybrid".to_owned(),
-            model: embedder.id().to_owned(),
-        };
+        let collection = source.collection();
         let mut before = None;
         loop {
             let answer = self.ask(&source, "anything").await?;
@@ -162,6 +159,7 @@ impl Library {
             workspace: None,
             scratchpad: &scratchpad,
             events: &events,
+            upkeep: true,
         };
         Ok(source.query(&SourceQuery::new(query, AT), &call).await?)
     }

@@ -24,6 +24,7 @@ pub struct Notebook {
     pub(crate) sources: Sources,
     pub(crate) resolvers: Resolvers,
     scope_hash_key: Option<ScopeHashKey>,
+    pub(crate) upkeep: bool,
 }
 
 impl Notebook {
@@ -34,7 +35,16 @@ impl Notebook {
             sources: Sources::default(),
             resolvers: Resolvers::default(),
             scope_hash_key: None,
+            upkeep: true,
         }
+    }
+
+    /// The same notebook, whose queries of sources change nothing: what makes later ones find more, such as
+    /// embeddings, is left to others.
+    #[must_use]
+    pub fn without_upkeep(mut self) -> Self {
+        self.upkeep = false;
+        self
     }
 
     /// The same notebook, whose spans call scopes by hashes with this key. `None`: by the unkeyed

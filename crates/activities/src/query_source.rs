@@ -51,6 +51,7 @@ impl Notebook {
             workspace: input.workspace.as_deref(),
             scratchpad: &scratchpad,
             events: &events,
+            upkeep: self.upkeep,
         };
         let answer = source
             .query(&query, &call)

@@ -128,6 +128,7 @@ impl Write<'_> {
             workspace: self.workspace,
             scratchpad: &scratchpad,
             events: &events,
+            upkeep: true,
         };
         let written = self.source.write(self.items, self.operation, &call).await;
         let written = match written {

@@ -139,7 +139,13 @@ impl EmbeddingModel for HashingEmbedder {
                 texts.len()
             )));
         }
-        Ok(texts.iter().map(|text| self.embedding(text)).collect())
+        let mut embeddings = Vec::with_capacity(texts.len());
+        for text in texts {
+            embeddings.push(self.embedding(text));
+            // A long text takes milliseconds, and there may be hundreds.
+            tokio::task::yield_now().await;
+        }
+        Ok(embeddings)
     }
 
     fn is_lexical(&self) -> bool {

@@ -13,6 +13,7 @@ mod transcript;
 mod vector;
 
 pub use embedded::EmbeddedVectors;
+pub(crate) use embedded::{embeddings, is_zero};
 pub use facts::FactsSource;
 pub use file::FileSource;
 pub use journal::JournalSource;

@@ -43,7 +43,7 @@ const SHORTENING_TIMEOUT_MIN: Duration = Duration::from_secs(2);
 /// let scope = Scope::resolve("acme", "main")?;
 /// let scratchpad = [("steps".to_owned(), "First read the incident report of last week.".into())].into();
 /// let events = SourceEvents::default();
-/// let call = SourceCall { scope: &scope, workspace: None, scratchpad: &scratchpad, events: &events };
+/// let call = SourceCall { scope: &scope, workspace: None, scratchpad: &scratchpad, events: &events, upkeep: true };
 /// let found = short.query(&SourceQuery::new("incident", 5), &call).await?;
 /// assert!(found.items[0].content.ends_with('…'));
 /// assert!(found.items[0].content.chars().count() <= 24);

@@ -56,7 +56,7 @@ pub const CONCURRENCY_MAX: usize = crate::LEGS_MAX;
 /// let scope = Scope::resolve("acme", "main")?;
 /// let events = SourceEvents::default();
 /// let scratchpad = [("refunds".to_owned(), "ask finance".into())].into();
-/// let call = SourceCall { scope: &scope, workspace: None, scratchpad: &scratchpad, events: &events };
+/// let call = SourceCall { scope: &scope, workspace: None, scratchpad: &scratchpad, events: &events, upkeep: true };
 ///
 /// let handbook = Arc::new(VectorSource::in_memory("handbook"));
 /// let operation = WriteOperation::new(OperationId::parse("seed-1")?);

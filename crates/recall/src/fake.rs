@@ -235,6 +235,7 @@ impl Caller {
             workspace: None,
             scratchpad: &self.scratchpad,
             events: &self.events,
+            upkeep: true,
         }
     }
 

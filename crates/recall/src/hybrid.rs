@@ -4,7 +4,9 @@
 mod corpus;
 mod notes;
 mod source;
+mod upkeep;
 mod vectors;
 
 pub use notes::NotesSource;
 pub use source::{HybridLeg, HybridSource};
+pub(crate) use vectors::RESERVED;

@@ -86,6 +86,12 @@ impl Patience {
     }
 }
 
+/// How long whoever waits for the source at hand still does, where somebody does.
+pub(crate) fn time_left() -> Option<Duration> {
+    let left = WANTED.try_with(|wanted| wanted.at.saturating_duration_since(Instant::now()));
+    left.ok()
+}
+
 /// What comes of this before that time; `None` where nothing does.
 pub(crate) async fn until<F: Future>(at: Instant, answer: F) -> Option<F::Output> {
     let wanted = Wanted {

@@ -56,7 +56,7 @@ impl OnWrite {
 ///
 /// let scope = Scope::resolve("acme", "main")?;
 /// let (scratchpad, events) = (Scratchpad::new(), SourceEvents::default());
-/// let call = SourceCall { scope: &scope, workspace: None, scratchpad: &scratchpad, events: &events };
+/// let call = SourceCall { scope: &scope, workspace: None, scratchpad: &scratchpad, events: &events, upkeep: true };
 /// let operation = WriteOperation::new(OperationId::parse("guess-1")?);
 /// let written = registry.write(&[Item::new("I think it is eu-west-2.", "")], &operation, &call).await?;
 /// assert_eq!(written.refused, ["registry"]);

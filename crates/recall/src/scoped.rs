@@ -35,7 +35,7 @@ const POLICY_TIMEOUT: Duration = Duration::from_secs(2);
 ///
 /// let nobody = Scope::resolve("", "main")?;
 /// let (scratchpad, events) = (Scratchpad::new(), SourceEvents::default());
-/// let call = SourceCall { scope: &nobody, workspace: None, scratchpad: &scratchpad, events: &events };
+/// let call = SourceCall { scope: &nobody, workspace: None, scratchpad: &scratchpad, events: &events, upkeep: true };
 /// let refused = guarded.query(&SourceQuery::new("policy", 5), &call).await;
 /// assert!(matches!(refused, Err(SourceError::ScopeRefused { .. })));
 /// # Ok(())

@@ -138,6 +138,9 @@ pub struct SourceCall<'a> {
     pub scratchpad: &'a Scratchpad,
     /// Where it is told that something was written or refused.
     pub events: &'a SourceEvents,
+    /// Whether a query may keep up what makes it find more, such as embeddings of what changed. Who only
+    /// looks says no: then nothing changes by it.
+    pub upkeep: bool,
 }
 
 /// Identity of a write: the same for its repetitions.

@@ -94,6 +94,8 @@ pub enum SourceKind {
         store: String,
         /// Which model of embeddings.
         embedder: String,
+        /// How long its leg of vectors may take, 1 to [`LEG_TIMEOUT_MS_MAX`](crate::LEG_TIMEOUT_MS_MAX).
+        leg_timeout_ms: u64,
     },
     /// What the workflow holds and sends with the query.
     Scratchpad,

@@ -609,6 +609,7 @@ async fn sources_open_the_stores_of_the_worker_by_name() {
         workspace: None,
         scratchpad: &scratchpad,
         events: &events,
+        upkeep: true,
     };
     let opened = bench.stores.open("default", &call).await.unwrap();
     assert_eq!(opened.kind(), "watched");

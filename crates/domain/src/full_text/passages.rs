@@ -1,6 +1,6 @@
 //! Passages: a Markdown text cut where its author made a cut.
 
-use crate::{is_space, trim_end_space};
+use crate::{char_prefix, is_space, trim_end_space};
 
 /// Longest passage, in characters: about what models of embeddings read of a text, and few enough that
 /// several fit into a prompt.
@@ -17,12 +17,20 @@ const SMALL_CHARS: usize = 200;
 /// across the cut is found.
 const OVERLAP_CHARS: usize = 80;
 
+/// Of a longer heading so many characters from the front stand above passages.
+const HEADING_CHARS_MAX: usize = 120;
+
+/// Headings above a passage have so many characters together: where they have more, outer ones are left
+/// out.
+const HEADINGS_CHARS_MAX: usize = 300;
+
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passage<'t> {
     /// The part, without white space at its ends.
     pub text: &'t str,
-    /// The headings that it stands under where it begins, outermost first.
+    /// The headings that it stands under where it begins, outermost first: of each 120 characters at most,
+    /// and the innermost of them that have 300 together.
     pub headings: Vec<&'t str>,
 }
 
@@ -93,6 +101,7 @@ impl<'t> Cutting<'t> {
         while self.trail.last().is_some_and(|(above, _)| *above >= level) {
             self.trail.pop();
         }
+        let (title, _) = char_prefix(title, HEADING_CHARS_MAX);
         self.trail.push((level, title));
     }
 
@@ -112,8 +121,19 @@ impl<'t> Cutting<'t> {
             }
         }
         self.flush();
-        let titles = self.trail.iter().map(|(_, title)| *title).collect();
-        self.current = Some((piece, titles));
+        self.current = Some((piece, self.headings()));
+    }
+
+    /// The headings above, as many of the innermost as fit.
+    fn headings(&self) -> Vec<&'t str> {
+        let mut chars = 0;
+        let fitting = self.trail.iter().rev().take_while(|(_, title)| {
+            chars += title.chars().count();
+            chars <= HEADINGS_CHARS_MAX
+        });
+        let mut titles: Vec<&str> = fitting.map(|(_, title)| *title).collect();
+        titles.reverse();
+        titles
     }
 
     fn flush(&mut self) {

@@ -165,3 +165,24 @@ fn a_paragraph_that_is_too_long_is_cut_at_sentences_and_the_next_part_repeats_so
         assert!(pair[0].text.ends_with(&pair[1].text[..40]) || pair[0].text.contains(begun));
     }
 }
+
+#[test]
+fn of_long_headings_the_beginning_stands_above_passages_and_of_many_the_innermost() {
+    let heading = |level: usize| format!("{} {level}{}", "#".repeat(level), "é".repeat(5_000));
+    let body = "Body. ".repeat(60);
+    let text: String = (1..=6)
+        .map(|level| format!("{}\n\n{body}\n\n", heading(level)))
+        .collect();
+    let found = passages(&text);
+    for passage in &found {
+        let chars: usize = passage.headings.iter().map(|it| it.chars().count()).sum();
+        assert!(chars <= 300, "{chars}");
+    }
+    let last = found
+        .last()
+        .map(|it| it.headings.clone())
+        .unwrap_or_default();
+    let begins: Vec<&str> = last.iter().map(|heading| &heading[..1]).collect();
+    assert_eq!(begins, ["5", "6"]);
+    assert!(last.iter().all(|heading| heading.chars().count() == 120));
+}

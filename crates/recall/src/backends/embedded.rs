@@ -43,24 +43,32 @@ impl EmbeddedVectors {
             embedder,
         }
     }
+}
 
-    /// The embeddings of the texts, so many at a time as the model takes.
-    async fn embeddings(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ModelError> {
-        let mut all: Vec<Vec<f32>> = Vec::with_capacity(texts.len());
-        for batch in texts.chunks(EMBEDDED_TEXTS_MAX) {
-            let made = self.embedder.embed(batch).await?;
-            if made.len() != batch.len() {
-                return Err(unusable(&format!(
-                    "it answered {} embeddings for {} texts",
-                    made.len(),
-                    batch.len()
-                )));
-            }
-            all.extend(made);
+/// The embeddings of the texts, so many at a time as the model takes.
+pub(crate) async fn embeddings(
+    embedder: &dyn EmbeddingModel,
+    texts: &[String],
+) -> Result<Vec<Vec<f32>>, ModelError> {
+    let mut all: Vec<Vec<f32>> = Vec::with_capacity(texts.len());
+    for batch in texts.chunks(EMBEDDED_TEXTS_MAX) {
+        let made = embedder.embed(batch).await?;
+        if made.len() != batch.len() {
+            return Err(unusable(&format!(
+                "it answered {} embeddings for {} texts",
+                made.len(),
+                batch.len()
+            )));
         }
-        check(&all)?;
-        Ok(all)
+        all.extend(made);
     }
+    check(&all)?;
+    Ok(all)
+}
+
+/// Whether an embedding says nothing: nothing is near it.
+pub(crate) fn is_zero(embedding: &[f32]) -> bool {
+    embedding.iter().all(|number| *number == 0.0)
 }
 
 /// Checks that embeddings can be kept and compared.
@@ -114,8 +122,11 @@ impl VectorIndex for EmbeddedVectors {
     ) -> Result<Vec<FoundChunk>, SourceError> {
         let store = self.stores.open(&self.store, call).await?;
         let kept = vectors(&*store)?;
-        let embeddings = self.embeddings(&[text.to_owned()]).await?;
+        let embeddings = embeddings(&*self.embedder, &[text.to_owned()]).await?;
         let embedding = embeddings.first().map(Vec::as_slice).unwrap_or_default();
+        if is_zero(embedding) {
+            return Ok(Vec::new());
+        }
         let found = kept.nearest_chunks(call.scope, &self.collection, embedding, condition, limit);
         Ok(found.await?)
     }
@@ -133,7 +144,7 @@ impl VectorIndex for EmbeddedVectors {
             return Ok(());
         }
         let texts: Vec<String> = chunks.iter().map(|chunk| chunk.content.clone()).collect();
-        let embeddings = self.embeddings(&texts).await?;
+        let embeddings = embeddings(&*self.embedder, &texts).await?;
         let chunks = chunks.into_iter().zip(embeddings);
         let chunks: Vec<Chunk> = chunks
             .map(|(chunk, embedding)| Chunk {

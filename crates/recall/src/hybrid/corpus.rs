@@ -1,23 +1,33 @@
 //! What is searched: the passages of a scope's notes, and its facts.
 
+use std::collections::BTreeSet;
+
 use notekeeper_domain::{
-    FullText, Item, ItemMetadata, LISTED_MAX, NOTE_CHARS_MAX_DEFAULT, NoteName, RankedText,
+    FactKey, FullText, Item, ItemMetadata, NOTE_CHARS_MAX_DEFAULT, NoteName, RankedText,
     RecallQuery, RecordIds, SEARCH_FILES_MAX_DEFAULT, Scope, Where, keyed_text, passages,
     snapshot_digest,
 };
 use notekeeper_store::{FactStore, NoteStore, NoteText, TextBounds};
 use serde_json::json;
+use tokio::time::Instant;
 
 use crate::{SourceError, backends::metadata};
 
 /// Most notes that a query looks through, in the order of their names.
 const NOTES_MAX: usize = SEARCH_FILES_MAX_DEFAULT;
 
-/// About how much text of notes a query looks through, in bytes. It is held while the query runs.
-const NOTES_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// About how much text a query looks through, in bytes: that of notes, with the facts that come first by
+/// key, and with those that recall finds. It is held while the query runs.
+const NOTES_BYTES_MAX: usize = 6 * MIB;
+const FACTS_BYTES_MAX: usize = 7 * MIB;
+const BYTES_MAX: usize = 8 * MIB;
+const MIB: usize = 1024 * 1024;
 
 /// Most facts that a query looks through beside those that recall finds.
-const FACTS_MAX: usize = 2 * LISTED_MAX;
+const FACTS_MAX: usize = 2_000;
+
+/// Facts that are read at a time: of the longest 13 MB.
+const FACTS_PAGE: usize = 200;
 
 /// Facts that are looked at because recall finds them, however many others there are.
 const RECALLED_MAX: usize = 100;
@@ -38,8 +48,12 @@ pub(super) struct Corpus {
     ids: RecordIds,
     fact_ids: RecordIds,
     passages: Vec<CorpusPassage>,
+    /// So many passages, from the front, are there whatever the query says.
+    standing: usize,
     notes: usize,
     bytes: usize,
+    /// When the first of it was read.
+    read_at: Instant,
 }
 
 /// A passage of a note, or a fact.
@@ -63,8 +77,10 @@ impl Corpus {
             ids: RecordIds::of_notes(name),
             fact_ids: RecordIds::of_facts(name),
             passages: Vec::new(),
+            standing: 0,
             notes: 0,
             bytes: 0,
+            read_at: Instant::now(),
         };
         let mut after: Option<NoteName> = None;
         loop {
@@ -75,10 +91,15 @@ impl Corpus {
             let page = store.texts(scope, after.as_ref(), bounds).await?;
             let last = page.notes.last().map(|note| note.name.clone());
             for note in &page.notes {
-                corpus.add_note(note);
+                corpus.notes += 1;
+                // What the tools of the model can't name isn't shown to it here either.
+                if note.name.is_tool_addressable() {
+                    corpus.add_note(note);
+                }
                 tokio::task::yield_now().await;
             }
             // A store that says that there are more and has none to give is not asked for ever.
+            corpus.standing = corpus.passages.len();
             if !page.more || last.is_none() {
                 return Ok(corpus);
             }
@@ -96,7 +117,6 @@ impl Corpus {
     fn add_note(&mut self, note: &NoteText) {
         let path = note.name.as_str();
         let name = path.strip_suffix(".md").unwrap_or(path);
-        self.notes += 1;
         self.bytes += note.content.len();
         for (number, passage) in (1..).zip(passages(&note.content)) {
             let number: usize = number;
@@ -117,7 +137,7 @@ impl Corpus {
         }
     }
 
-    /// Adds the scope's facts: the first ones by key, and those that recall finds.
+    /// Adds the scope's facts: the first ones by key, and those that recall finds beyond these.
     pub(super) async fn add_facts(
         &mut self,
         store: &dyn FactStore,
@@ -125,49 +145,71 @@ impl Corpus {
         query: &RecallQuery,
     ) -> Result<(), SourceError> {
         let mut listed = 0;
-        let mut after = None;
+        let mut last: Option<FactKey> = None;
         let more = loop {
-            let page = store.facts(scope, after.as_ref(), LISTED_MAX).await?;
-            let last = page.facts.last().map(|found| found.fact.key.clone());
-            listed += page.facts.len();
-            for found in page.facts {
+            let page = store.facts(scope, last.as_ref(), FACTS_PAGE).await?;
+            let mut whole = true;
+            for found in &page.facts {
+                if listed == FACTS_MAX || self.bytes >= FACTS_BYTES_MAX {
+                    whole = false;
+                    break;
+                }
+                listed += 1;
                 self.add_fact(
                     found.fact.key.as_str(),
                     found.fact.value(),
                     found.age_seconds,
                 );
+                last = Some(found.fact.key.clone());
             }
-            if !page.more || last.is_none() || listed >= FACTS_MAX {
-                break page.more;
+            tokio::task::yield_now().await;
+            // A store that says that there are more and has none to give is not asked for ever.
+            if !whole || !page.more || page.facts.is_empty() {
+                break !whole || page.more;
             }
-            after = last;
         };
+        self.standing = self.passages.len();
         if !more || query.is_empty() {
             return Ok(());
         }
         for found in store.recall(scope, query, RECALLED_MAX).await? {
             // Those up to the last one that was listed are there.
-            if after
+            let beyond = last
                 .as_ref()
-                .is_none_or(|last| found.key.as_str() > last.as_str())
-            {
+                .is_none_or(|last| found.key.as_str() > last.as_str());
+            if beyond && self.bytes < BYTES_MAX {
                 self.add_fact(&found.key, &found.value, found.age_seconds);
             }
         }
         Ok(())
     }
 
+    /// Adds the passages of a fact. They share its id, and of each list the best of them stands for it.
     fn add_fact(&mut self, key: &str, value: &str, age_seconds: u64) {
-        self.passages.push(CorpusPassage {
-            id: self.fact_ids.id(key),
-            title: key.to_owned(),
-            content: keyed_text(key, value),
-            metadata: metadata([("key", json!(key)), ("age_seconds", json!(age_seconds))]),
-        });
+        self.bytes += key.len() + value.len();
+        let mut texts: Vec<&str> = passages(value).iter().map(|it| it.text).collect();
+        // A short value is shown as it is.
+        if texts.len() < 2 {
+            texts = vec![value];
+        }
+        for text in texts {
+            self.passages.push(CorpusPassage {
+                id: self.fact_ids.id(key),
+                title: key.to_owned(),
+                content: keyed_text(key, text),
+                metadata: metadata([("key", json!(key)), ("age_seconds", json!(age_seconds))]),
+            });
+        }
     }
 
-    pub(super) fn passages(&self) -> &[CorpusPassage] {
-        &self.passages
+    /// The passages that are there whatever the query says: what has embeddings.
+    pub(super) fn standing(&self) -> &[CorpusPassage] {
+        self.passages.get(..self.standing).unwrap_or_default()
+    }
+
+    /// When it was read, or a little before.
+    pub(super) fn read_at(&self) -> Instant {
+        self.read_at
     }
 
     /// The passages that have words of the query, of those that meet the condition, in their orders.
@@ -186,7 +228,7 @@ impl Corpus {
             }
             offered.push(passage);
             text.offer(&passage.title, &passage.content);
-            share += passage.content.len();
+            share += passage.title.len() + passage.content.len();
             if share > SHARE_BYTES {
                 share = 0;
                 tokio::task::yield_now().await;
@@ -210,6 +252,15 @@ pub(super) struct RankedPassages<'c> {
     pub(super) similar: Vec<(&'c CorpusPassage, f64)>,
 }
 
+/// Of those that share an id, as the passages of a fact do, the first, which is the best.
+pub(super) fn best_of_each<'f, 'c>(
+    found: &'f [(&'c CorpusPassage, f64)],
+) -> impl Iterator<Item = &'f (&'c CorpusPassage, f64)> {
+    let mut seen = BTreeSet::new();
+    let first = move |(passage, _): &&'f (&'c CorpusPassage, f64)| seen.insert(passage.id.as_str());
+    found.iter().filter(first)
+}
+
 impl CorpusPassage {
     /// The passage as an item of this source.
     pub(super) fn item(&self, source: &str, score: f64) -> Item {
@@ -224,9 +275,9 @@ impl CorpusPassage {
         format!("{}\n{}", self.title, self.content)
     }
 
-    /// What an embedding of it is made from, as a digest: where that changes it is made anew, and a
-    /// note that only grew keeps the embeddings of its other passages.
-    pub(super) fn mark(&self) -> String {
+    /// Digest of what gets an embedding, under which that is kept: a note that grew, in whatever place,
+    /// keeps the embeddings of its other passages.
+    pub(super) fn digest(&self) -> String {
         snapshot_digest(&self.embedded_text())
     }
 }

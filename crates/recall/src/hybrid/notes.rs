@@ -13,7 +13,8 @@ use crate::{
 /// A source over the notes that the model edits: it answers with the passages that have the query's words as
 /// they are, or at the beginning of longer words, ranked by [`FullText`](notekeeper_domain::FullText).
 ///
-/// A query looks through the first 1,000 notes of the scope by name, and about 8 MiB of text. The item of a
+/// A query looks through the first 1,000 notes of the scope by name, and about 6 MiB of text. Notes whose names
+/// the model's tools can't address are passed over. The item of a
 /// passage has `note:STORE/NOTE#NUMBER` as id, a score from 0 to 1, and `path` and `version` of its note as metadata.
 /// Of a query the first 1,000 characters count. It can't be written to.
 #[derive(Debug)]

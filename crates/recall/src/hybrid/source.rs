@@ -5,9 +5,11 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use notekeeper_domain::{Item, RecallQuery, SOURCE_LIMIT_MAX};
 use notekeeper_models::EmbeddingModel;
+use notekeeper_store::VectorCollection;
 
 use super::{
-    corpus::{Corpus, CorpusPassage},
+    corpus::{Corpus, CorpusPassage, best_of_each},
+    upkeep::Upkeep,
     vectors::{VectorsLeg, collection},
 };
 #[cfg(doc)]
@@ -56,13 +58,18 @@ pub enum HybridLeg {
 /// store keeps them. All items carry the source's own name; `dedupe_sources` in their metadata says which legs found
 /// them, and where one was late or failed the answer names it.
 ///
-/// A query looks through the passages of the first 1,000 notes by name and about 8 MiB of text, and through the
-/// first 2,000 facts by key and the 100 that recall finds best. Passages whose embeddings are missing or out of
-/// date get them during the query, as many as a second allows and at most 512; until then the other legs
-/// find them. Nothing that isn't in the notes and facts any more is ever found.
+/// A query looks through the passages of the first 1,000 notes by name that tools can address, and through the
+/// first 2,000 facts by key: about 6 MiB of text of notes, and 7 MiB with facts. The 100 facts that recall finds
+/// best take part wherever they stand, in the legs of words alone.
 ///
-/// The item of a passage has `note:STORE/NOTE#NUMBER` as id, and `path` and `version` as metadata; that of a fact
-/// `fact:STORE/KEY`, and `key` and `age_seconds`. It can't be written to.
+/// Where the [call](SourceCall) allows it, passages whose embeddings are missing get them beside the query, and embeddings of
+/// what is gone are removed: of each scope by one task at a time, which goes on when the query has ended, for about
+/// a minute and 512 passages at most. A query waits for it half of the time that the leg has. Until then the other
+/// legs find what has no embedding. Nothing that isn't in the notes and facts any more is ever found.
+///
+/// The item of a passage has `note:STORE/NOTE#NUMBER` as id, and `path` and `version` as metadata. A fact is
+/// one item, `fact:STORE/KEY`, with `key` and `age_seconds`; of a long value the passage that fits best is shown. It
+/// can't be written to.
 #[derive(Debug)]
 pub struct HybridSource {
     name: String,
@@ -71,6 +78,7 @@ pub struct HybridSource {
     embedder: Arc<dyn EmbeddingModel>,
     legs: Vec<HybridLeg>,
     leg_timeout: Duration,
+    upkeep: Arc<Upkeep>,
 }
 
 impl HybridSource {
@@ -88,6 +96,7 @@ impl HybridSource {
             embedder,
             legs: vec![HybridLeg::Words, HybridLeg::Similar, HybridLeg::Vectors],
             leg_timeout: LEG_TIMEOUT_DEFAULT,
+            upkeep: Arc::default(),
         }
     }
 
@@ -104,6 +113,11 @@ impl HybridSource {
     pub fn with_legs(mut self, legs: &[HybridLeg]) -> Self {
         self.legs.retain(|leg| legs.contains(leg));
         self
+    }
+
+    /// Under what the store keeps the embeddings: another collection for each model.
+    pub fn collection(&self) -> VectorCollection {
+        collection(&self.name, &*self.embedder)
     }
 
     async fn legs(
@@ -131,7 +145,8 @@ impl HybridSource {
                         condition: query.condition.clone(),
                         store: store.clone(),
                         embedder: self.embedder.clone(),
-                        collection: collection(&self.name, &*self.embedder),
+                        collection: self.collection(),
+                        upkeep: self.upkeep.clone(),
                     }));
                 }
                 HybridLeg::Vectors => {}
@@ -153,8 +168,7 @@ impl HybridSource {
 
     fn found(&self, leg: &str, found: &[(&CorpusPassage, f64)]) -> Found {
         let name = format!("{}.{leg}", self.name);
-        let items = found
-            .iter()
+        let items = best_of_each(found)
             .map(|(passage, score)| passage.item(&name, *score))
             .collect();
         Found { name, items }
@@ -176,7 +190,10 @@ impl Source for HybridSource {
             return Ok(Answer::default());
         }
         let deep = SourceQuery {
-            limit: (query.limit * DEPTH).clamp(DEPTH_MIN, DEPTH * SOURCE_LIMIT_MAX),
+            limit: query
+                .limit
+                .saturating_mul(DEPTH)
+                .clamp(DEPTH_MIN, DEPTH * SOURCE_LIMIT_MAX),
             ..query.clone()
         };
         let legs = self.legs(&deep, call).await?;

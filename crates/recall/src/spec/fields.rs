@@ -158,6 +158,7 @@ impl SourceFields {
             Kind::Hybrid => SourceKind::Hybrid {
                 store: self.store(),
                 embedder: or_default(self.embedder.take()),
+                leg_timeout_ms: self.leg_timeout_ms(),
             },
             Kind::Scratchpad => SourceKind::Scratchpad,
             Kind::Tool => self.tool()?,

@@ -66,6 +66,7 @@ fn what_has_something_behind_it_can_be_given_with_nothing_but_what_it_must_have(
             SourceKind::Hybrid {
                 store: default(),
                 embedder: default(),
+                leg_timeout_ms: 2_000,
             },
         ),
         ("kind = 'scratchpad'", SourceKind::Scratchpad),

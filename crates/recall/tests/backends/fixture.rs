@@ -82,6 +82,7 @@ impl Tenant {
             workspace: None,
             scratchpad: &self.scratchpad,
             events: &self.events,
+            upkeep: true,
         }
     }
 

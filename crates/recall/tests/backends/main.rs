@@ -4,6 +4,7 @@ mod conditions;
 mod facts;
 mod file;
 mod fixture;
+mod hybrid;
 mod identity;
 mod journal;
 mod notes;

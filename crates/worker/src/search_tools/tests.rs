@@ -48,6 +48,7 @@ async fn call(tool: &dyn SearchTool) -> Result<Value, ToolCallError> {
         workspace: None,
         scratchpad: &scratchpad,
         events: &events,
+        upkeep: true,
     };
     tool.call(arguments(), &call).await
 }

@@ -1,22 +1,25 @@
 //! Sources with something behind them.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use notekeeper_domain::ConversationId;
 use notekeeper_models::{EmbeddingModel, HashingEmbedder};
+use notekeeper_store::COLLECTION_BYTES_MAX;
 
 use super::{super::DEFAULT, InvalidSource, invalid, unknown};
 use crate::{
-    FactsSource, FileSource, HybridSource, JournalSource, NotesSource, ScratchpadSource, Source,
-    SourceKind, SourceParts, SourceSpec, StoreKeeps, ToolSource, ToolSpec, TranscriptSource,
-    VectorPlace, VectorSource,
+    FactsSource, FileSource, HybridSource, JournalSource, LEG_TIMEOUT_DEFAULT, LEG_TIMEOUT_MS_MAX,
+    NotesSource, ScratchpadSource, Source, SourceKind, SourceParts, SourceSpec, StoreKeeps,
+    ToolSource, ToolSpec, TranscriptSource, VectorPlace, VectorSource,
+    hybrid::RESERVED,
+    setting::{check_bounds, whole_milliseconds},
 };
 
 /// Longest `timeout_seconds` of a tool: ten minutes. Nobody who asks a source waits longer.
 const TOOL_TIMEOUT_SECONDS_MAX: u64 = 600;
 
 /// Longest name of a collection or an argument, in bytes.
-const NAME_BYTES_MAX: usize = 100;
+const NAME_BYTES_MAX: usize = COLLECTION_BYTES_MAX;
 
 /// The source, ready-made, of a program whose store `default` keeps facts.
 pub(super) fn ready_made_hybrid(parts: &SourceParts) -> Option<SourceSpec> {
@@ -26,6 +29,7 @@ pub(super) fn ready_made_hybrid(parts: &SourceParts) -> Option<SourceSpec> {
         kind: SourceKind::Hybrid {
             store: DEFAULT.to_owned(),
             embedder: DEFAULT.to_owned(),
+            leg_timeout_ms: whole_milliseconds(LEG_TIMEOUT_DEFAULT),
         },
     })
 }
@@ -68,10 +72,17 @@ pub(super) fn leaf(
             at.store(store)?;
             Arc::new(NotesSource::new(name, stores(), store))
         }
-        SourceKind::Hybrid { store, embedder } => {
+        SourceKind::Hybrid {
+            store,
+            embedder,
+            leg_timeout_ms,
+        } => {
             at.store(store)?;
             let embedder = at.embedder_or_hashing(embedder)?;
-            Arc::new(HybridSource::new(name, stores(), store, embedder))
+            check_bounds("leg_timeout_ms", *leg_timeout_ms, 1..=LEG_TIMEOUT_MS_MAX)
+                .map_err(super::at(path))?;
+            let hybrid = HybridSource::new(name, stores(), store, embedder);
+            Arc::new(hybrid.with_leg_timeout(Duration::from_millis(*leg_timeout_ms)))
         }
         SourceKind::Scratchpad => Arc::new(ScratchpadSource::new(name)),
         SourceKind::Tool { tool, query_arg } => Arc::new(at.tool(tool, query_arg, name)?),
@@ -159,6 +170,14 @@ impl Place<'_> {
         let embedder = self.embedder(embedder)?;
         let collection = collection.as_deref().unwrap_or(name);
         self.check_text("collection", collection)?;
+        if collection.starts_with(RESERVED) {
+            return Err(self.fault(
+                "collection",
+                format!(
+                    "begins with `{RESERVED}`, as those of hybrid search do; give it another name"
+                ),
+            ));
+        }
         Ok(VectorSource::embedded(
             name,
             self.parts.stores.clone(),

@@ -79,9 +79,12 @@ impl Direct {
         self.notebook_of(self.sources.clone())
     }
 
-    /// What asks these sources over the same stores.
+    /// What asks these sources over the same stores. Who looks at what is found changes nothing by it, and
+    /// this process ends too soon to see to embeddings.
     pub(super) fn notebook_of(&self, sources: Sources) -> Notebook {
-        Notebook::new(self.opened.stores.clone()).with_sources(sources)
+        Notebook::new(self.opened.stores.clone())
+            .with_sources(sources)
+            .without_upkeep()
     }
 
     /// What keeps the store of a leg from comparing embeddings, which a search among none needn't meet.

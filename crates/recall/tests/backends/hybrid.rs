@@ -1,0 +1,328 @@
+//! How hybrid search keeps its embeddings up to date, and what it leaves alone.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use futures::future::join_all;
+use notekeeper_models::{EmbeddingModel, HashingEmbedder, ModelError};
+use notekeeper_recall::{HybridSource, Source as _, SourceCall, SourceQuery, VectorSource};
+use tokio::sync::Semaphore;
+
+use crate::{
+    fixture::{Tenant, item},
+    notes::{made, put, remember},
+    stores::Kept,
+};
+
+/// What no test waits longer for.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A model that counts what it is asked, and can be told to wait, to refuse, or to answer otherwise.
+#[derive(Debug)]
+struct Model {
+    id: String,
+    inner: Mutex<HashingEmbedder>,
+    asked: Mutex<Vec<Vec<String>>>,
+    /// Requests with passages wait for one of these.
+    turns: Semaphore,
+    /// A request with a text that holds this is refused.
+    refuses: Option<&'static str>,
+    /// Whether the numbers are all zero.
+    empty: bool,
+}
+
+impl Model {
+    fn new(id: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            inner: Mutex::default(),
+            asked: Mutex::default(),
+            turns: Semaphore::new(Semaphore::MAX_PERMITS),
+            refuses: None,
+            empty: false,
+        }
+    }
+
+    /// Texts of passages that it was asked for since the last time, with how often.
+    fn passages(&self) -> BTreeMap<String, usize> {
+        let asked = std::mem::take(&mut *self.asked.lock().expect("no panic"));
+        let mut counts = BTreeMap::new();
+        for text in asked.into_iter().flatten().filter(|it| it.contains('\n')) {
+            *counts.entry(text).or_default() += 1;
+        }
+        counts
+    }
+}
+
+#[async_trait]
+impl EmbeddingModel for Model {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ModelError> {
+        self.asked.lock().expect("no panic").push(texts.to_vec());
+        // The text of a passage has its title on a line before.
+        if texts.iter().any(|text| text.contains('\n')) {
+            self.turns.acquire().await.expect("open").forget();
+        }
+        if let Some(refused) = self.refuses
+            && texts.iter().any(|text| text.contains(refused))
+        {
+            return Err(ModelError::Refused("too long for the model".to_owned()));
+        }
+        let inner = self.inner.lock().expect("no panic").clone();
+        let mut made = inner.embed(texts).await?;
+        if self.empty {
+            made.iter_mut().flatten().for_each(|number| *number = 0.0);
+        }
+        Ok(made)
+    }
+}
+
+fn source(kept: &Kept, model: &Arc<Model>) -> HybridSource {
+    made(kept.stores(), model.clone())
+}
+
+async fn kept_chunks(kept: &Kept, tenant: &Tenant, source: &HybridSource) -> usize {
+    let vectors = kept.store.vectors().expect("vectors");
+    let marks = vectors.chunk_marks(&tenant.scope, &source.collection());
+    marks.await.expect("marks").len()
+}
+
+fn by_vectors(items: &[notekeeper_domain::Item]) -> Vec<String> {
+    let vectors = |item: &&notekeeper_domain::Item| match item.metadata.get("dedupe_sources") {
+        Some(legs) => legs.to_string().contains("hybrid.vectors"),
+        None => true,
+    };
+    let found = items.iter().filter(vectors);
+    found
+        .map(|item| item.id.clone().unwrap_or_default())
+        .collect()
+}
+
+#[tokio::test]
+async fn facts_beyond_those_that_are_looked_through_are_found_by_words_and_never_embedded() {
+    let kept = Kept::in_memory().await;
+    let tenant = Tenant::of("acme");
+    for index in 0..2_100 {
+        let value = format!("value number{index:04}");
+        remember(&*kept.store, &tenant, &format!("k{index:04}"), &value).await;
+    }
+    let model = Arc::new(Model::new("m"));
+    let source = source(&kept, &model);
+    let mut embedded: BTreeMap<String, usize> = BTreeMap::new();
+    for _ in 0..20 {
+        tenant.found(&source, "value number0001", 5).await;
+        let made = model.passages();
+        if made.is_empty() {
+            break;
+        }
+        for (text, count) in made {
+            *embedded.entry(text).or_default() += count;
+        }
+    }
+    assert_eq!(embedded.len(), 2_000);
+    assert!(embedded.values().all(|count| *count == 1), "{embedded:?}");
+    for query in ["number2050", "number2099", "number0007", "number2050"] {
+        let found = tenant.found(&source, query, 3).await;
+        let key = query.replace("number", "k");
+        assert_eq!(found[0].id, Some(format!("fact:default/{key}")));
+        assert_eq!(model.passages(), BTreeMap::new(), "{query}");
+    }
+    assert_eq!(kept_chunks(&kept, &tenant, &source).await, 2_000);
+}
+
+#[tokio::test]
+async fn two_models_under_one_name_leave_each_others_embeddings_alone() {
+    let kept = Kept::in_memory().await;
+    let tenant = Tenant::of("acme");
+    put(&*kept.store, &tenant, "tea.md", "Ada drinks green tea.").await;
+    let models = ["one", "other"].map(|id| Arc::new(Model::new(id)));
+    for round in 0..3 {
+        for model in &models {
+            tenant.found(&source(&kept, model), "tea", 3).await;
+            let expected = usize::from(round == 0);
+            assert_eq!(model.passages().len(), expected, "{} {round}", model.id);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_gives_other_numbers_under_its_name_embeds_all_anew() {
+    let kept = Kept::in_memory().await;
+    let tenant = Tenant::of("acme");
+    put(&*kept.store, &tenant, "tea.md", "Ada drinks green tea.").await;
+    let model = Arc::new(Model::new("m"));
+    let source = source(&kept, &model);
+    for dimensions in [256, 64] {
+        *model.inner.lock().expect("no panic") = HashingEmbedder::new(dimensions).expect("valid");
+        let found = tenant.found(&source, "green tea", 3).await;
+        assert_eq!(model.passages().len(), 1, "{dimensions}");
+        assert_eq!(by_vectors(&found), ["note:default/tea.md#1"]);
+    }
+}
+
+#[tokio::test]
+async fn queries_at_once_embed_each_passage_once() {
+    let kept = Kept::in_memory().await;
+    let tenant = Tenant::of("acme");
+    for index in 0..40 {
+        let name = format!("n{index:02}.md");
+        put(
+            &*kept.store,
+            &tenant,
+            &name,
+            &format!("note number {index}"),
+        )
+        .await;
+    }
+    let model = Arc::new(Model::new("m"));
+    let source = source(&kept, &model);
+    let found = join_all((0..8).map(|_| tenant.found(&source, "number", 50))).await;
+    for items in found {
+        assert_eq!(items.len(), 40);
+    }
+    let passages = model.passages();
+    assert_eq!(passages.len(), 40);
+    assert!(passages.values().all(|count| *count == 1), "{passages:?}");
+}
+
+#[tokio::test]
+async fn a_batch_that_takes_longer_than_the_query_is_kept_for_the_next() {
+    let kept = Kept::in_memory().await;
+    let tenant = Tenant::of("acme");
+    for index in 0..5 {
+        let name = format!("n{index}.md");
+        put(
+            &*kept.store,
+            &tenant,
+            &name,
+            &format!("note number {index}"),
+        )
+        .await;
+    }
+    let mut model = Model::new("m");
+    model.turns = Semaphore::new(0);
+    let model = Arc::new(model);
+    let short = HybridSource::new("hybrid", kept.stores(), "default", model.clone())
+        .with_leg_timeout(Duration::from_millis(200));
+    // However the query ends, the others' items are there and the work is under way.
+    let answer = tenant.query(&short, "number", 9).await.expect("an answer");
+    assert_eq!(answer.items.len(), 5);
+    assert_eq!(kept_chunks(&kept, &tenant, &short).await, 0);
+    model.turns.add_permits(1);
+    let all_kept = async {
+        while kept_chunks(&kept, &tenant, &short).await < 5 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let in_time = tokio::time::timeout(PATIENCE, all_kept).await;
+    in_time.expect("what was begun is kept");
+    assert_eq!(model.passages().len(), 5);
+    let found = tenant.found(&source(&kept, &model), "number", 9).await;
+    assert_eq!(by_vectors(&found).len(), 5);
+    assert_eq!(model.passages(), BTreeMap::new());
+}
+
+#[tokio::test]
+async fn a_passage_that_the_model_refuses_keeps_no_other_from_its_embedding_and_is_asked_for_once()
+{
+    let kept = Kept::in_memory().await;
+    let tenant = Tenant::of("acme");
+    for index in 0..20 {
+        let name = format!("n{index:02}.md");
+        let odd = if index % 7 == 3 {
+            "unbearable"
+        } else {
+            "plain"
+        };
+        put(
+            &*kept.store,
+            &tenant,
+            &name,
+            &format!("note number {index} {odd}"),
+        )
+        .await;
+    }
+    let mut model = Model::new("m");
+    model.refuses = Some("unbearable");
+    let model = Arc::new(model);
+    let source = source(&kept, &model);
+    let found = tenant.found(&source, "note number", 50).await;
+    assert_eq!(found.len(), 20, "the other legs find all");
+    assert_eq!(by_vectors(&found).len(), 17);
+    assert_eq!(model.passages().len(), 20);
+    tenant.found(&source, "note number", 50).await;
+    assert_eq!(model.passages(), BTreeMap::new());
+}
+
+#[tokio::test]
+async fn who_only_looks_has_nothing_embedded_and_nothing_removed() {
+    let kept = Kept::in_memory().await;
+    let tenant = Tenant::of("acme");
+    put(&*kept.store, &tenant, "tea.md", "Ada drinks green tea.").await;
+    let model = Arc::new(Model::new("m"));
+    let source = source(&kept, &model);
+    let looking = SourceCall {
+        upkeep: false,
+        ..tenant.call()
+    };
+    let query = SourceQuery::new("green tea", 3);
+    for expected in [0, 1] {
+        let answer = source.query(&query, &looking).await.expect("an answer");
+        assert_eq!(answer.items.len(), 1);
+        assert!(answer.is_whole());
+        assert_eq!(model.passages(), BTreeMap::new());
+        assert_eq!(kept_chunks(&kept, &tenant, &source).await, expected);
+        tenant.found(&source, "green tea", 3).await;
+        model.passages();
+        put(
+            &*kept.store,
+            &tenant,
+            "tea.md",
+            "Ada drinks mint and green tea.",
+        )
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn an_embedding_of_zeros_is_near_nothing() {
+    let kept = Kept::in_memory().await;
+    let tenant = Tenant::of("acme");
+    put(&*kept.store, &tenant, "tea.md", "Ada drinks green tea.").await;
+    let mut model = Model::new("m");
+    model.empty = true;
+    let model = Arc::new(model);
+    let found = tenant.found(&source(&kept, &model), "weather", 3).await;
+    assert_eq!(found, []);
+    let vectors = VectorSource::embedded("v", kept.stores(), "default", "c", model);
+    let items = [item("green tea", serde_json::json!({}))];
+    tenant.write(&vectors, &items, "op").await.expect("written");
+    assert_eq!(tenant.found(&vectors, "green tea", 3).await, []);
+}
+
+#[tokio::test]
+async fn a_fact_with_a_long_value_is_one_item_and_shows_what_fits() {
+    let kept = Kept::in_memory().await;
+    let tenant = Tenant::of("acme");
+    let value = format!(
+        "{}\n\nThe courier rings at the blue gate.\n\n{}",
+        "Deliveries are made on weekdays. ".repeat(60),
+        "Invoices are sent by post. ".repeat(60)
+    );
+    remember(&*kept.store, &tenant, "delivery", &value).await;
+    let model = Arc::new(Model::new("m"));
+    let source = source(&kept, &model);
+    let found = tenant.found(&source, "blue gate courier", 10).await;
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].id.as_deref(), Some("fact:default/delivery"));
+    assert!(found[0].content.contains("blue gate"));
+    assert!(found[0].content.chars().count() < 1_100);
+    assert!(model.passages().len() > 2);
+}
