@@ -90,7 +90,8 @@ fn source(kept: &Kept, model: &Arc<Model>) -> HybridSource {
 
 async fn kept_chunks(kept: &Kept, tenant: &Tenant, source: &HybridSource) -> usize {
     let vectors = kept.store.vectors().expect("vectors");
-    let marks = vectors.chunk_marks(&tenant.scope, &source.collection());
+    let collection = source.collection();
+    let marks = vectors.chunk_marks(&tenant.scope, &collection);
     marks.await.expect("marks").len()
 }
 

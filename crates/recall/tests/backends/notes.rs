@@ -206,7 +206,8 @@ async fn a_note_that_is_deleted_or_changed_is_found_no_more_by_what_it_said(kept
     }
     // What is kept of them is gone as well.
     if let Some(vectors) = kept.store.vectors() {
-        let marks = vectors.chunk_marks(&tenant.scope, &source.collection());
+        let collection = source.collection();
+        let marks = vectors.chunk_marks(&tenant.scope, &collection);
         assert_eq!(marks.await.expect("marks").len(), 3);
     }
 }

@@ -167,7 +167,6 @@ impl Place<'_> {
             return Ok(VectorSource::in_memory(name));
         };
         self.store_with(store, "vectors", |it| it.vectors)?;
-        let embedder = self.embedder(embedder)?;
         let collection = collection.as_deref().unwrap_or(name);
         self.check_text("collection", collection)?;
         if collection.starts_with(RESERVED) {
@@ -178,6 +177,7 @@ impl Place<'_> {
                 ),
             ));
         }
+        let embedder = self.embedder(embedder)?;
         Ok(VectorSource::embedded(
             name,
             self.parts.stores.clone(),

@@ -495,3 +495,20 @@ fn settings_that_are_nothing_make_nothing() {
     let bare = SourceParts::new(Arc::new(Stores::default()), BTreeMap::new());
     assert!(build(BTreeMap::new(), &bare).unwrap().is_empty());
 }
+
+#[test]
+fn collections_of_hybrid_search_are_its_own_and_its_leg_waits_as_long_as_it_is_told() {
+    let told = refused("[sources.docs]\nkind = 'vector'\ncollection = 'hybrid:docs'");
+    assert!(
+        told.starts_with("`sources.docs.collection`: begins with `hybrid:`"),
+        "{told}"
+    );
+    for (leg_timeout_ms, fits) in [(0, false), (1, true), (60_000, true), (60_001, false)] {
+        let toml = format!("[sources.search]\nkind = 'hybrid'\nleg_timeout_ms = {leg_timeout_ms}");
+        match (built(&toml), fits) {
+            (Ok(sources), true) => assert!(sources.contains_key("search")),
+            (Err(fault), false) => assert_eq!(fault.path, "sources.search.leg_timeout_ms"),
+            (other, _) => panic!("{leg_timeout_ms}: {other:?}"),
+        }
+    }
+}
