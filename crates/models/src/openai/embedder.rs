@@ -19,8 +19,8 @@ use crate::{EMBEDDED_TEXTS_MAX, EMBEDDING_NUMBERS_MAX, EmbeddingModel, ModelErro
 const BATCH_TEXTS_MAX: usize = 32;
 
 /// Of a longer text so many characters from the front are sent. Endpoints refuse what is longer than
-/// their model's context, with everything that was sent beside it; the usual 8,192 tokens hold this in
-/// any language.
+/// their model's context, with everything that was sent beside it; the usual 8,192 tokens hold this of most
+/// languages, and not of text that comes to more than a token for a character.
 const TEXT_CHARS_MAX: usize = 6_000;
 
 /// A model of embeddings that is asked by `POST {base_url}/embeddings`.

@@ -47,6 +47,12 @@ impl Model {
         }
     }
 
+    /// Whether it was asked for a passage. The text of one has its title on a line before.
+    fn has_passages(&self) -> bool {
+        let asked = self.asked.lock().expect("no panic");
+        asked.iter().flatten().any(|text| text.contains('\n'))
+    }
+
     /// Texts of passages that it was asked for since the last time, with how often.
     fn passages(&self) -> BTreeMap<String, usize> {
         let asked = std::mem::take(&mut *self.asked.lock().expect("no panic"));
@@ -66,7 +72,6 @@ impl EmbeddingModel for Model {
 
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ModelError> {
         self.asked.lock().expect("no panic").push(texts.to_vec());
-        // The text of a passage has its title on a line before.
         if texts.iter().any(|text| text.contains('\n')) {
             self.turns.acquire().await.expect("open").forget();
         }
@@ -210,22 +215,28 @@ async fn a_batch_that_takes_longer_than_the_query_is_kept_for_the_next() {
     let mut model = Model::new("m");
     model.turns = Semaphore::new(0);
     let model = Arc::new(model);
-    let short = HybridSource::new("hybrid", kept.stores(), "default", model.clone())
-        .with_leg_timeout(Duration::from_millis(200));
-    // However the query ends, the others' items are there and the work is under way.
-    let answer = tenant.query(&short, "number", 9).await.expect("an answer");
-    assert_eq!(answer.items.len(), 5);
-    assert_eq!(kept_chunks(&kept, &tenant, &short).await, 0);
+    let source = source(&kept, &model);
+    let begun = async {
+        while !model.has_passages() {
+            tokio::task::yield_now().await;
+        }
+    };
+    // The query is dropped when the batch is under way, as one is whose caller waits no longer.
+    tokio::select! {
+        answer = tenant.query(&source, "number", 9) => panic!("it waits for the batch: {answer:?}"),
+        () = begun => {}
+    }
+    assert_eq!(kept_chunks(&kept, &tenant, &source).await, 0);
     model.turns.add_permits(1);
     let all_kept = async {
-        while kept_chunks(&kept, &tenant, &short).await < 5 {
+        while kept_chunks(&kept, &tenant, &source).await < 5 {
             tokio::task::yield_now().await;
         }
     };
     let in_time = tokio::time::timeout(PATIENCE, all_kept).await;
     in_time.expect("what was begun is kept");
     assert_eq!(model.passages().len(), 5);
-    let found = tenant.found(&source(&kept, &model), "number", 9).await;
+    let found = tenant.found(&source, "number", 9).await;
     assert_eq!(by_vectors(&found).len(), 5);
     assert_eq!(model.passages(), BTreeMap::new());
 }
