@@ -131,6 +131,8 @@ fn within_result(
         }
         if is_longer {
             item.content = start.to_owned();
+            // Who writes the item back must not lose the rest.
+            item.metadata.insert("truncated".to_owned(), true.into());
         }
         let with_item = bytes + 1 + encoded_bytes(&item);
         if with_item > RESULT_BYTES_MAX {

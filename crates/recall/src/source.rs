@@ -73,10 +73,8 @@ pub trait Source: Send + Sync + Debug {
     ///
     /// As [`write`](Self::write), for the first item that can't be kept.
     fn check_items(&self, items: &[Item], operation: &WriteOperation) -> Result<(), SourceError> {
-        let members = self.members().iter();
-        members
-            .map(|member| member.check_items(items, operation))
-            .collect()
+        let mut members = self.members().iter();
+        members.try_for_each(|member| member.check_items(items, operation))
     }
 
     /// What it is made of: the legs of a composition, in their order, or what a decorator decorates.

@@ -16,9 +16,12 @@ use model::ModelServer;
 const NOTES: &str = include_str!("../../../tests/recall_quality/notes.json");
 const QUERIES: &str = include_str!("../../../tests/recall_quality/queries.json");
 
-fn corpus() -> anyhow::Result<(Vec<(String, String)>, Vec<Question>)> {
+/// Names and texts.
+type Notes = Vec<(String, String)>;
+
+fn corpus() -> anyhow::Result<(Notes, Vec<Question>)> {
     let notes: BTreeMap<String, String> = serde_json::from_str(NOTES)?;
-    let notes: Vec<(String, String)> = notes.into_iter().collect();
+    let notes: Notes = notes.into_iter().collect();
     let questions = questions(QUERIES, &notes)?;
     Ok((notes, questions))
 }

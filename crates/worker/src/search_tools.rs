@@ -6,7 +6,10 @@ mod http_tool;
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use notekeeper_recall::{MakeSearchTool, SearchTool, ToolSpec};
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{
+    CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue,
+    TRANSFER_ENCODING,
+};
 
 use crate::config::{environment, names_a_variable};
 
@@ -15,6 +18,15 @@ use self::{activity_tool::ActivityTool, http_tool::HttpTool};
 
 /// Longest `timeout_seconds`: an hour. No caller waits longer.
 const TIMEOUT_SECONDS_MAX: u64 = 3_600;
+
+/// Headers that say how the request itself goes; another value would take the arguments away.
+const OF_THE_REQUEST: [HeaderName; 5] = [
+    CONNECTION,
+    CONTENT_LENGTH,
+    CONTENT_TYPE,
+    HOST,
+    TRANSFER_ENCODING,
+];
 
 /// Makes the tools that the worker's settings name.
 pub(crate) struct SearchTools {
@@ -48,6 +60,11 @@ impl SearchTools {
             let name: HeaderName = name
                 .parse()
                 .map_err(|_| "`headers_env` has a key that is no header's name".to_owned())?;
+            if OF_THE_REQUEST.contains(&name) {
+                return Err(format!(
+                    "`headers_env` has `{name}`, which belongs to the request itself; leave it out"
+                ));
+            }
             if !names_a_variable(variable) && (self.environment)(variable).is_none() {
                 return Err(format!(
                     "`headers_env` gives for `{name}` what doesn't look like the name of a variable, and \

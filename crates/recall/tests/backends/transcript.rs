@@ -80,7 +80,7 @@ async fn messages_are_ranked_by_the_words_that_they_share_with_the_query(kept: K
     .await;
 
     let found = tenant.found(&source, "refund takes five", 10).await;
-    let ranked: Vec<_> = found.iter().map(|item| place(item)).collect();
+    let ranked: Vec<_> = found.iter().map(place).collect();
     assert_eq!(ranked, ["main#1", "main#4", "main#3", "main#0"]);
     assert_eq!(found[0].score(), Some(1.0));
     assert_eq!(found[3].score(), Some(1.0 / 3.0));

@@ -63,6 +63,21 @@ async fn answering(template: ResponseTemplate) -> (MockServer, Arc<dyn SearchToo
     (server, tool.expect("a tool"))
 }
 
+#[test]
+fn headers_of_the_request_itself_are_not_for_settings() {
+    for name in [
+        "Content-Length",
+        "host",
+        "Transfer-Encoding",
+        "connection",
+        "Content-Type",
+    ] {
+        let tool = tools().make("s", &http("https://h", &[(name, "SEARCH_KEY")], 5));
+        let said = tool.expect_err("no tool");
+        assert!(said.contains("belongs to the request itself"), "{said}");
+    }
+}
+
 #[tokio::test]
 async fn the_arguments_go_as_a_json_object_with_the_headers_of_variables() {
     let server = MockServer::start().await;

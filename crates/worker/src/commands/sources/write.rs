@@ -8,7 +8,9 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use notekeeper_contract::{WriteSource, WriteSourceInput, WriteSourceOutput, WrittenItem};
+use notekeeper_contract::{
+    FailedSource, FailureType, WriteSource, WriteSourceInput, WriteSourceOutput, WrittenItem,
+};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -31,7 +33,7 @@ const INPUT_BYTES_MAX: usize = 2 * 1024 * 1024;
 Without --text the items are read from standard input: a JSON array of objects, or one object, each with \
 `content` and, if there is more to be known, `id` and `metadata`. `id`, which may stand in the metadata \
 as well, is the item's id in its source, where an earlier item of that id is replaced. The exit code is 1 where a source of a composition \
-failed.
+failed, and where all refused.
 
 Examples:
   notekeeper sources write handbook --text 'Refunds take 5 days.' -n acme --via temporal
@@ -121,22 +123,39 @@ pub(super) async fn run(config: Option<&Path>, args: WriteArgs) -> anyhow::Resul
     };
     way.close().await;
     let answer = kept.map_err(|error| told_if_unsure(error, Remedy::Repeat(&operation)))?;
-    let exit = match answer.failed.is_empty() {
-        true => Exit::Done,
-        false => Exit::Failed,
-    };
+    let exit = exit_of(&answer);
     if at.made_of.output.json {
         print_json(&Changed { answer, operation })?;
         return Ok(exit.into());
     }
     print(&rendered(&answer))?;
-    if !answer.failed.is_empty() {
+    if !answer.scratchpad.is_empty() {
+        remark("a scratchpad is the workflow's; nothing is kept of it here");
+    }
+    if may_be_kept_later(&answer) {
         remark(&format!(
             "repeat it with `--operation-id {}`: what was kept stays as it is",
             operation.id
         ));
     }
     Ok(exit.into())
+}
+
+/// Whether something is as it should be: a source that turned away all that there was has lost it.
+fn exit_of(answer: &WriteSourceOutput) -> Exit {
+    let is_lost = answer.accepted.is_empty() && !answer.refused.is_empty();
+    match answer.failed.is_empty() && !is_lost {
+        true => Exit::Done,
+        false => Exit::Failed,
+    }
+}
+
+/// Whether a repetition can change anything.
+fn may_be_kept_later(answer: &WriteSourceOutput) -> bool {
+    let passing = |failed: &FailedSource| {
+        FailureType::from_name(&failed.kind).is_some_and(FailureType::is_retryable)
+    };
+    answer.failed.iter().any(passing)
 }
 
 /// One line for each source.
@@ -187,8 +206,6 @@ fn given(text: &str) -> anyhow::Result<Vec<WrittenItem>> {
 
 #[cfg(test)]
 mod tests {
-    use notekeeper_contract::FailedSource;
-
     use super::*;
 
     #[test]
@@ -243,5 +260,28 @@ mod tests {
             "accepted notes\nrefused registry (read-only)\nfailed index: store is unavailable: away\n"
         );
         assert_eq!(rendered(&WriteSourceOutput::default()), "nothing to keep\n");
+        assert_eq!(exit_of(&answer), Exit::Failed);
+    }
+
+    #[test]
+    fn what_nobody_kept_is_not_done_and_a_repetition_is_advised_where_it_can_help() {
+        let failed = |kind: FailureType| WriteSourceOutput {
+            failed: vec![FailedSource {
+                source: "index".to_owned(),
+                kind: kind.as_str().to_owned(),
+                message: "m".to_owned(),
+            }],
+            ..WriteSourceOutput::default()
+        };
+        assert!(may_be_kept_later(&failed(FailureType::Unavailable)));
+        assert!(!may_be_kept_later(&failed(FailureType::OperationConflict)));
+        let named = |accepted: &[&str], refused: &[&str]| WriteSourceOutput {
+            accepted: accepted.iter().map(|name| (*name).to_owned()).collect(),
+            refused: refused.iter().map(|name| (*name).to_owned()).collect(),
+            ..WriteSourceOutput::default()
+        };
+        assert_eq!(exit_of(&named(&[], &["kb"])), Exit::Failed);
+        assert_eq!(exit_of(&named(&["notes"], &["kb"])), Exit::Done);
+        assert_eq!(exit_of(&named(&[], &[])), Exit::Done);
     }
 }
