@@ -382,8 +382,9 @@ async fn a_scope_that_is_none_is_refused_identically_by_every_kind_of_source() {
         (json!({"namespace": "a//b"}), FailureType::InvalidScope),
     ] {
         let calls = names.iter().flat_map(|name| {
-            ["query_source", "write_source"].map(|activity| {
-                let input = json!({"source": name, "scope": scope, "query": "x", "items": []});
+            let query = json!({"source": name, "scope": scope, "query": "x"});
+            let write = json!({"source": name, "scope": scope, "items": []});
+            [("query_source", query), ("write_source", write)].map(|(activity, input)| {
                 let bed = &bed;
                 async move { bed.call(activity, &input).await }
             })
