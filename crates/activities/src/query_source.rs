@@ -123,12 +123,12 @@ fn within_result(
     let mut bytes = encoded_bytes(&output);
     let (mut chars, mut omitted, mut is_cut) = (chars_max, 0, false);
     for item in answer.items.into_iter().take(limit) {
-        let mut item = found(item);
-        let (start, is_longer) = char_prefix(&item.content, chars.min(ITEM_CHARS_MAX));
         if chars == 0 {
             omitted += 1;
             continue;
         }
+        let mut item = found(item);
+        let (start, is_longer) = char_prefix(&item.content, chars.min(ITEM_CHARS_MAX));
         if is_longer {
             item.content = start.to_owned();
             // Who writes the item back must not lose the rest.
@@ -236,6 +236,12 @@ mod tests {
         let whole = "é".repeat(ITEM_CHARS_MAX);
         assert_eq!(contents(&output), [whole.as_str(), whole.as_str()]);
         assert_eq!((output.truncated, output.omitted), (true, 0));
+        let marks: Vec<_> = output
+            .items
+            .iter()
+            .map(|item| item.metadata.get("truncated"))
+            .collect();
+        assert_eq!(marks, [Some(&json!(true)), None]);
         let fits = within(vec![Item::new(whole, "s")], usize::MAX);
         assert!(!fits.truncated);
     }

@@ -31,6 +31,7 @@ mod scope;
 mod scratchpad;
 mod search;
 mod snapshot;
+mod source_name;
 mod source_tool;
 mod stored_message;
 mod text;
@@ -87,6 +88,7 @@ pub use snapshot::{
     MainNote, MainPart, Notebook, RenderSettings, Rendered, SnapshotCounts, render_snapshot,
     snapshot_digest,
 };
+pub use source_name::{InvalidSourceName, check_source_name};
 pub use source_tool::{
     HYBRID_SEARCH, HYBRID_SOURCE, TOOL_NAME_BYTES_MAX, source_tool, source_tool_name,
 };

@@ -4,11 +4,10 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use crate::{
     Answer, FailedLeg, InvalidSetting, Source, SourceCall, SourceError, SourceQuery,
-    check_source_name,
     patience::{Patience, QUERY_TIMEOUT, until},
     setting::{check_bounds, whole_milliseconds},
 };
-use notekeeper_domain::Item;
+use notekeeper_domain::{Item, check_source_name};
 
 /// How long a composition waits for a leg where nothing else is said: 2 s, as a model waits behind it,
 /// and the user behind the model.

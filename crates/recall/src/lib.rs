@@ -59,8 +59,7 @@ pub use scoped::ScopedSource;
 pub use sequential::SequentialSource;
 pub use setting::InvalidSetting;
 pub use source::{
-    Answer, InvalidSourceName, OpenStores, Scratchpad, Source, SourceCall, SourceQuery, Verb,
-    WriteOperation, Written, check_source_name,
+    Answer, OpenStores, Scratchpad, Source, SourceCall, SourceQuery, Verb, WriteOperation, Written,
 };
 pub use spec::{
     InvalidSource, MakeSearchTool, Member, Require, Rerank, SOURCE_LEAVES_MAX, SOURCE_LEVELS_MAX,

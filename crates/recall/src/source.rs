@@ -3,9 +3,7 @@
 use std::{collections::BTreeMap, fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
-use notekeeper_domain::{
-    Item, OperationId, SOURCE_NAME_BYTES_MAX, SOURCE_QUERY_CHARS_MAX, Scope, Where, char_prefix,
-};
+use notekeeper_domain::{Item, OperationId, SOURCE_QUERY_CHARS_MAX, Scope, Where, char_prefix};
 use notekeeper_store::Store;
 use serde_json::Value;
 
@@ -242,6 +240,14 @@ impl Written {
         }
     }
 
+    /// What a source does that can't be written to: it turns the items away, if there are any.
+    pub fn nothing_of(items: &[Item], source: &str) -> Self {
+        match items {
+            [] => Self::default(),
+            _ => Self::refused_by(source),
+        }
+    }
+
     /// Adds what another source did.
     pub fn add(&mut self, other: Self) {
         self.accepted.extend(other.accepted);
@@ -262,24 +268,6 @@ pub trait OpenStores: Send + Sync + Debug {
     async fn open(&self, store: &str, call: &SourceCall<'_>)
     -> Result<Arc<dyn Store>, SourceError>;
 }
-
-/// Checks the name of a source: 1 to [`SOURCE_NAME_BYTES_MAX`] ASCII letters, digits, `_`, `-` and `.`.
-///
-/// # Errors
-///
-/// [`InvalidSourceName`].
-pub fn check_source_name(name: &str) -> Result<(), InvalidSourceName> {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
-    match (1..=SOURCE_NAME_BYTES_MAX).contains(&name.len()) && name.bytes().all(plain) {
-        true => Ok(()),
-        false => Err(InvalidSourceName),
-    }
-}
-
-/// Why a name can't be a source's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a source's name has 1 to {SOURCE_NAME_BYTES_MAX} ASCII letters, digits, `_`, `-` and `.`")]
-pub struct InvalidSourceName;
 
 #[cfg(test)]
 mod tests {
@@ -304,22 +292,5 @@ mod tests {
     fn of_a_long_query_its_beginning_counts() {
         let query = SourceQuery::new(&"é".repeat(SOURCE_QUERY_CHARS_MAX + 1), 5);
         assert_eq!(query.text.chars().count(), SOURCE_QUERY_CHARS_MAX);
-    }
-
-    #[test]
-    fn names_are_plain() {
-        for name in ["a", "Team.kb-2_x", &"n".repeat(SOURCE_NAME_BYTES_MAX)] {
-            assert_eq!(check_source_name(name), Ok(()), "{name}");
-        }
-        for name in [
-            "",
-            "a b",
-            "ä",
-            "a/b",
-            "a\n",
-            &"n".repeat(SOURCE_NAME_BYTES_MAX + 1),
-        ] {
-            assert_eq!(check_source_name(name), Err(InvalidSourceName), "{name}");
-        }
     }
 }

@@ -3,7 +3,7 @@
 use notekeeper_domain::{
     AGENT_NAME_DEFAULT, HYBRID_SOURCE, ITEM_METADATA_BYTES_MAX, ITEM_METADATA_LEVELS_MAX,
     InvalidItem, InvalidWhere, SOURCE_LIMIT_DEFAULT, SOURCE_LIMIT_MAX, SOURCE_NAME_BYTES_MAX,
-    Where,
+    Where, check_source_name,
 };
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,11 @@ impl Default for RecallSettings {
 impl RecallSettings {
     /// Names the first setting that is out of bounds.
     pub(super) fn check(&self) -> Result<(), String> {
-        check_source_name("source", &self.source)?;
+        check_source_name(&self.source).map_err(|_| {
+            format!(
+                "`source` must be 1 to {SOURCE_NAME_BYTES_MAX} ASCII letters, digits, `_`, `-` and `.`"
+            )
+        })?;
         check_k("k", self.k)?;
         check_condition("where", &self.condition)?;
         self.activities.check()
@@ -72,17 +76,6 @@ pub(crate) fn check_condition(name: &str, condition: &Where) -> Result<(), Strin
         Err(InvalidWhere::Values(_)) => Err(format!(
             "`{name}` must have at most {ITEM_METADATA_BYTES_MAX} bytes as JSON, and lists and objects in \
              at most {ITEM_METADATA_LEVELS_MAX} levels"
-        )),
-    }
-}
-
-/// Says what is wrong with the name of a source, if anything is.
-fn check_source_name(name: &str, value: &str) -> Result<(), String> {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
-    match (1..=SOURCE_NAME_BYTES_MAX).contains(&value.len()) && value.bytes().all(plain) {
-        true => Ok(()),
-        false => Err(format!(
-            "`{name}` must be 1 to {SOURCE_NAME_BYTES_MAX} ASCII letters, digits, `_`, `-` and `.`"
         )),
     }
 }

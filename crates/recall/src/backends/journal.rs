@@ -117,10 +117,7 @@ impl Source for JournalSource {
         _operation: &WriteOperation,
         _call: &SourceCall<'_>,
     ) -> Result<Written, SourceError> {
-        Ok(match items {
-            [] => Written::default(),
-            _ => Written::refused_by(&self.name),
-        })
+        Ok(Written::nothing_of(items, &self.name))
     }
 
     fn accepts_writes(&self) -> bool {

@@ -4,14 +4,14 @@ mod leaves;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use notekeeper_domain::HYBRID_SOURCE;
+use notekeeper_domain::{HYBRID_SOURCE, check_source_name};
 
 use super::{Member, Require, Rerank, SourceKind, SourceParts, SourceSpec};
 use crate::{
     CacheOptions, CachedSource, CompactedSource, Compactor, CompositeOptions, CompositeSource,
     HeadCompactor, InvalidSetting, ModelCompactor, NamespaceExact, NamespacePrefix,
     NamespaceRequired, ReadOnlySource, ReciprocalRankFusion, Reranker, ScopePolicy, ScopedSource,
-    ScoreSort, SequentialSource, Source, check_source_name,
+    ScoreSort, SequentialSource, Source,
 };
 
 /// Most levels of a tree of sources, itself counted: each takes its share of time from those inside.
