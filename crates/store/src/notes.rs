@@ -172,9 +172,8 @@ pub trait NoteStore: Send + Sync + Debug {
     }
 
     /// Notes of the scope after the one with the name `after`, ascending by code point of their names,
-    /// with the first `chars_max` characters of each: at most `notes_max`, and no more than about
-    /// `bytes_max` bytes of text, but one at least where there is one. As it stands here it reads them
-    /// one after the other.
+    /// with the first `chars_max` characters of each: at most `notes_max`, and none after the one that
+    /// takes them beyond `bytes_max` bytes of text. As it stands here it reads them one after the other.
     async fn texts(
         &self,
         scope: &Scope,

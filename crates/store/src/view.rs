@@ -138,6 +138,6 @@ pub struct TextBounds {
     pub notes_max: usize,
     /// Most characters of each.
     pub chars_max: usize,
-    /// About how many bytes of text in all.
+    /// Bytes of text in all; the part ends with the note that takes it beyond them.
     pub bytes_max: usize,
 }

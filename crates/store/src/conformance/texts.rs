@@ -13,6 +13,7 @@ pub(super) async fn exercise<S: Store>(store: &S) {
     parts_make_the_whole(&notebook(store, "x/parts")).await;
     texts_are_cut_by_characters(&notebook(store, "x/cut")).await;
     a_part_has_about_as_many_bytes_as_may_be(&notebook(store, "x/bytes")).await;
+    bytes_are_those_of_the_parts_that_are_read(&notebook(store, "x/uneven")).await;
     look_alike_scopes_are_apart(store).await;
 }
 
@@ -157,6 +158,39 @@ async fn a_part_has_about_as_many_bytes_as_may_be<S: Store>(notebook: &Notebook<
             "a part has about {bytes_max} bytes, not {} notes",
             part.notes.len()
         );
+    }
+}
+
+/// What comes after a cut may be narrower or wider than what stands before it.
+async fn bytes_are_those_of_the_parts_that_are_read<S: Store>(notebook: &Notebook<'_, S>) {
+    let (wide, narrow) = ("\u{1f600}".repeat(100), "x".repeat(100));
+    for file in ["0.md", "1.md", "2.md", "3.md"] {
+        notebook.put(file, &format!("{narrow}{wide}")).await;
+    }
+    for file in ["4.md", "5.md", "6.md", "7.md"] {
+        notebook.put(file, &format!("{wide}{narrow}")).await;
+    }
+    let three = name("3.md");
+    for (after, bytes_max, right) in [
+        (None, 99, 1),
+        (None, 100, 2),
+        (None, 250, 3),
+        (Some(&three), 399, 1),
+        (Some(&three), 400, 2),
+        (Some(&three), 801, 3),
+    ] {
+        let bounds = TextBounds {
+            chars_max: 100,
+            bytes_max,
+            ..ALL
+        };
+        let part = texts(notebook, after, bounds).await;
+        assert_eq!(
+            part.notes.len(),
+            right,
+            "after {after:?}, once there are more than {bytes_max} bytes, the part ends"
+        );
+        assert!(part.more);
     }
 }
 

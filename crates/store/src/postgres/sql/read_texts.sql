@@ -1,7 +1,7 @@
--- Notes after a name with their texts, ascending by code point of the name: as many as fit, and whether
--- there are more. At least one row; the other columns are null where no note fits.
+-- Notes after a name with their texts, ascending by code point of the name: as many as may fit, and
+-- whether there are more. At least one row; the other columns are null where no note fits.
 -- $1 scope, $2 name, or an empty text, $3 most notes, $4 most characters of each, $5 bytes after which
--- no further text is sent
+-- no further text need be sent
 with page as (
     select name, version, content, chars, row_number() over (order by name) as place
     from notes
@@ -11,10 +11,11 @@ with page as (
     limit $3::bigint + 1
 ), sized as (
     select name, version, content, chars, place,
-        -- The database knows the bytes of a text without reading it, but not of a part of one: those
-        -- are taken to be as the others of its text are.
+        -- The database knows the bytes of a text without reading it, but not of a part of one. Those are
+        -- taken to be no more than they must be: a character has one to four bytes. The program counts
+        -- what comes, and stops where it has enough, so that a part is the same in every store.
         sum(case when chars <= $4 then octet_length(content)
-            else octet_length(content)::bigint * $4 / chars end)
+            else greatest($4, octet_length(content) - 4 * (chars - $4)) end)
             over (order by place rows between unbounded preceding and 1 preceding) as bytes_before
     from page
 ), fitting as (
