@@ -260,6 +260,43 @@ async fn what_only_a_worker_has_and_files_that_are_not_there_are_refused_here() 
 }
 
 #[tokio::test]
+async fn a_tool_whose_time_its_composition_never_leaves_it_is_told_by_a_check_and_by_the_worker() {
+    let bed = Bed::new().await;
+    let service = MockServer::start().await;
+    let answer = ResponseTemplate::new(200).set_body_json(json!(["one"]));
+    Mock::given(any())
+        .respond_with(answer)
+        .mount(&service)
+        .await;
+    let config = bed.config(&format!(
+        "[sources.web]\nkind = 'tool'\nurl = '{}'\ntimeout_seconds = 90\n\
+         [sources.kb]\nkind = 'composite'\nsources = ['web']\nleg_timeout_ms = 60000\n",
+        service.uri()
+    ));
+    let told = "`sources.web.timeout_seconds` is 90 s, but `sources.kb.leg_timeout_ms`, 60000 ms, ends a query's \
+                call sooner, so the tool never has its time there; raise `sources.kb.leg_timeout_ms`, or lower \
+                `sources.web.timeout_seconds`";
+    // It warns of what works, and not of what isn't looked at.
+    let checked = sources(&bed, &config, &["check"]).await;
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+    assert_eq!(checked.stderr, format!("warning: {told}\n"), "{checked:?}");
+    let checked = json_of(&sources(&bed, &config, &["check", "kb", "--json"]).await);
+    assert_eq!(checked["warnings"], json!([told]), "{checked}");
+    let alone = sources(&bed, &config, &["check", "web"]).await;
+    assert_eq!((alone.code, alone.stderr.as_str()), (Some(0), ""));
+
+    let worker = worker(&bed, &config).await;
+    let warned = worker
+        .log()
+        .into_iter()
+        .filter(|line| line.contains(told))
+        .collect::<Vec<_>>();
+    assert_eq!(warned.len(), 1, "{warned:?}");
+    assert!(warned[0].contains("WARN"), "{warned:?}");
+    bed.finish().await;
+}
+
+#[tokio::test]
 async fn a_check_asks_each_leg_once_and_tells_where_it_stands() {
     let bed = Bed::new().await;
     let service = MockServer::start().await;

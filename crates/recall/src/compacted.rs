@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use crate::{
     Answer, Compactor, FailedLeg, InvalidSetting, Source, SourceCall, SourceError, SourceQuery,
     WriteOperation, Written,
+    backends::marked_cut,
     patience::{Patience, QUERY_TIMEOUT, until},
     setting::check_bounds,
 };
@@ -24,7 +25,8 @@ const CONCURRENCY: usize = 4;
 const SHORTENING_TIMEOUT_MIN: Duration = Duration::from_secs(2);
 
 /// Makes the content of what the inner source finds shorter, and the list as well where that is wanted.
-/// Ids, scores and metadata stay. What is written goes through as it is. Where the compactor fails or isn't
+/// Ids, scores and metadata stay, but for `truncated`, which every item says whose content isn't what was found:
+/// so none takes the place of the whole where it is written back. What is written goes through as it is. Where the compactor fails or isn't
 /// ready in time the beginnings of the contents that are left stand for them, and the answer lists the source
 /// among those that failed.
 ///
@@ -79,20 +81,25 @@ impl CompactedSource {
     }
 
     async fn compact(&self, mut item: Item, at: Instant, trouble: &Trouble) -> Item {
+        let shorter = self.shorter(&item.content, at, trouble).await;
+        if shorter == item.content {
+            return item;
+        }
+        item.content = shorter;
+        marked_cut(item)
+    }
+
+    async fn shorter(&self, content: &str, at: Instant, trouble: &Trouble) -> String {
         if !trouble.is_there() {
-            match until(at, self.compactor.compact(&item.content)).await {
-                Some(Ok(shorter)) => {
-                    item.content = shorter;
-                    return item;
-                }
+            match until(at, self.compactor.compact(content)).await {
+                Some(Ok(shorter)) => return shorter,
                 Some(Err(error)) => trouble.tell(error),
                 None => trouble.tell(SourceError::Unavailable(
                     "contents weren't shortened in time; their beginnings stand there".to_owned(),
                 )),
             }
         }
-        item.content = self.compactor.beginning(&item.content);
-        item
+        self.compactor.beginning(content)
     }
 }
 

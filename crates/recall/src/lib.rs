@@ -63,6 +63,7 @@ pub use source::{
 };
 pub use spec::{
     InvalidSource, MakeSearchTool, Member, Require, Rerank, SOURCE_LEAVES_MAX, SOURCE_LEVELS_MAX,
-    SourceKind, SourceParts, SourceSpec, StoreKeeps, ToolSpec, VectorPlace, build,
+    SourceKind, SourceParts, SourceSpec, StoreKeeps, TOOL_TIMEOUT_SECONDS_DEFAULT, ToolSpec,
+    UnreachedTimeout, VectorPlace, build, unreached_timeouts,
 };
 pub use tool::{SearchTool, ToolCallError};

@@ -5,6 +5,7 @@ mod fields;
 mod member;
 mod parts;
 mod require;
+mod unreached;
 
 use std::{collections::BTreeMap, fmt};
 
@@ -14,6 +15,7 @@ pub use self::{
     build::{InvalidSource, SOURCE_LEAVES_MAX, SOURCE_LEVELS_MAX, build},
     member::Member,
     parts::{MakeSearchTool, SourceParts, StoreKeeps},
+    unreached::{UnreachedTimeout, unreached_timeouts},
 };
 
 use self::fields::SourceFields;
@@ -21,6 +23,9 @@ use crate::{Dedupe, OnWrite};
 
 /// Name of the store, embedder and the like that are taken where none is given.
 const DEFAULT: &str = "default";
+
+/// How long a call of a search tool may take where nobody says, in seconds: less than a caller waits.
+pub const TOOL_TIMEOUT_SECONDS_DEFAULT: u64 = 8;
 
 /// One source of a configuration file, as a table says it.
 ///
@@ -192,8 +197,8 @@ pub enum ToolSpec {
         network_is_trusted: bool,
         /// Argument that takes the path of the call's scope; none is sent where it is missing.
         scope_arg: Option<String>,
-        /// Longest time of a call, in seconds.
-        timeout_seconds: u64,
+        /// Longest time of a call, in seconds; [`TOOL_TIMEOUT_SECONDS_DEFAULT`] where none is said.
+        timeout_seconds: Option<u64>,
     },
     /// An activity of the application's.
     Activity {
@@ -201,9 +206,28 @@ pub enum ToolSpec {
         activity: String,
         /// Where its workers wait.
         task_queue: String,
-        /// Longest time of a call, in seconds.
-        timeout_seconds: u64,
+        /// Longest time of a call, in seconds; [`TOOL_TIMEOUT_SECONDS_DEFAULT`] where none is said.
+        timeout_seconds: Option<u64>,
     },
+}
+
+impl ToolSpec {
+    /// Longest time of a call, in seconds.
+    pub fn timeout_seconds(&self) -> u64 {
+        self.chosen_timeout_seconds()
+            .unwrap_or(TOOL_TIMEOUT_SECONDS_DEFAULT)
+    }
+
+    /// The longest time of a call, in seconds, where somebody chose it.
+    fn chosen_timeout_seconds(&self) -> Option<u64> {
+        let (Self::Http {
+            timeout_seconds, ..
+        }
+        | Self::Activity {
+            timeout_seconds, ..
+        }) = self;
+        *timeout_seconds
+    }
 }
 
 impl fmt::Debug for ToolSpec {

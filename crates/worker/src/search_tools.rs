@@ -99,16 +99,17 @@ impl fmt::Debug for SearchTools {
 
 impl MakeSearchTool for SearchTools {
     fn make(&self, _source: &str, tool: &ToolSpec) -> Result<Arc<dyn SearchTool>, String> {
+        let seconds = tool.timeout_seconds();
         match tool {
             ToolSpec::Http {
                 url,
                 headers_env,
                 network_is_trusted,
                 scope_arg,
-                timeout_seconds,
+                ..
             } => {
                 let headers = self.headers(headers_env)?;
-                let tool = HttpTool::new(url, headers, timeout(*timeout_seconds)?)?;
+                let tool = HttpTool::new(url, headers, timeout(seconds)?)?;
                 if !headers_env.is_empty() && tool.goes_in_clear() && !network_is_trusted {
                     return Err(
                         "`url` begins with `http://`, so the headers of `headers_env` would go through \
@@ -122,10 +123,10 @@ impl MakeSearchTool for SearchTools {
             ToolSpec::Activity {
                 activity,
                 task_queue,
-                timeout_seconds,
+                ..
             } => {
                 let temporal = Arc::clone(&self.temporal);
-                let timeout = timeout(*timeout_seconds)?;
+                let timeout = timeout(seconds)?;
                 Ok(Arc::new(ActivityTool::new(
                     temporal, activity, task_queue, timeout,
                 )?))

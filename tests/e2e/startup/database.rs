@@ -131,6 +131,77 @@ async fn a_role_that_may_not_do_what_is_needed_is_told_so() {
     bed.finish().await;
 }
 
+/// The same server, with another database and in the part of another role.
+fn in_database(database_url: &str, database: &str, role: &str) -> String {
+    let (server, rest) = database_url.rsplit_once('/').expect("a path");
+    let parameters = rest.split_once('?').map(|(_, parameters)| parameters);
+    let parameters = parameters.map_or(String::new(), |parameters| format!("{parameters}&"));
+    format!("{server}/{database}?{parameters}options=-crole%3D{role}")
+}
+
+#[tokio::test]
+async fn a_worker_without_pgvector_serves_all_else_and_says_what_to_do() {
+    let bed = Bed::new().await;
+    // An extension is a database's, and an administrator's role would make it.
+    let (database, role) = (
+        format!("{}_plain", bed.schema),
+        format!("{}_role", bed.schema),
+    );
+    bed.execute(&format!("create database {database}")).await;
+    bed.execute(&format!(
+        "create role {role} login; grant {role} to current_user; \
+         grant create, connect on database {database} to {role}"
+    ))
+    .await;
+    let url = in_database(&bed.database_url, &database, &role);
+    let there = [("DATABASE_URL", url.as_str())];
+    let migrated = run(&bed, &["migrate"], &there).await;
+    assert_eq!(migrated.code, Some(0), "{migrated:?}");
+    let notice = "vectors can't be searched: this role can't create the extension pgvector";
+    assert!(
+        format!("{}{}", migrated.stdout, migrated.stderr).contains(notice),
+        "{migrated:?}"
+    );
+
+    let warning = "store `default`: vectors can't be searched: the database lacks the extension pgvector, \
+                   without which it compares no vectors; run `notekeeper migrate`, or have an administrator run \
+                   `create extension vector`";
+    let options = || WorkerOptions {
+        queues: Some("memory"),
+        database_url: Some(url.clone()),
+        ..WorkerOptions::default()
+    };
+    let worker = Worker::start(&bed, options()).await;
+    let said = |worker: &Worker| {
+        let log = worker.log();
+        log.iter().filter(|line| line.contains(warning)).count()
+    };
+    assert_eq!(said(&worker), 1, "{:?}", worker.log());
+    let write = json!({"scope": {"namespace": "acme"}, "content": "line"});
+    assert_eq!(
+        bed.call("write_memory", &write).await.result()["status"],
+        "created"
+    );
+    drop(worker);
+
+    // The administrator does as he is told.
+    let pool = sqlx::PgPool::connect(&in_database(&bed.database_url, &database, "none"))
+        .await
+        .expect("connect");
+    sqlx::raw_sql("create extension vector")
+        .execute(&pool)
+        .await
+        .expect("create it");
+    pool.close().await;
+    let worker = Worker::start(&bed, options()).await;
+    assert_eq!(said(&worker), 0, "{:?}", worker.log());
+    drop(worker);
+    bed.execute(&format!("drop database {database} with (force)"))
+        .await;
+    bed.execute(&format!("drop role {role}")).await;
+    bed.finish().await;
+}
+
 #[tokio::test]
 async fn a_user_or_database_that_does_not_exist_fails_a_command_and_keeps_a_worker_waiting() {
     let bed = Bed::new().await;

@@ -10,7 +10,7 @@ use notekeeper_domain::{
 use notekeeper_store::{FactStore, Store};
 use serde_json::{Value, json};
 
-use super::kept_items::{kept_items, lacks, metadata, of_item, part};
+use super::kept_items::{is_cut, kept_items, lacks, metadata, of_item, part};
 use crate::{
     Answer, OpenStores, Source, SourceCall, SourceError, SourceQuery, WriteOperation, Written,
 };
@@ -24,7 +24,7 @@ use crate::{
 ///
 /// An item that is written is remembered under its id; nothing of its metadata is kept. One that was found
 /// here is remembered under its key, without the key before its text, so that a fact that is written back
-/// stays as it was.
+/// stays as it was; what is a part of one alone is refused.
 #[derive(Debug)]
 pub struct FactsSource {
     name: String,
@@ -73,6 +73,13 @@ impl FactsSource {
             (None, Some(key)) if self.ids.id(key) == id => (key, true),
             (None, known) => (id, known == Some(id)),
         };
+        if is_own && is_cut(item) {
+            return Err(of_item(
+                index,
+                "is only a part of its fact, and would take the place of all of it; give the whole text, \
+                 without `truncated` in its metadata",
+            ));
+        }
         let value = match is_own {
             true => unkeyed_text(key, &item.content),
             false => &item.content,

@@ -67,9 +67,18 @@ pub(crate) fn of_item(index: usize, what: &str) -> SourceError {
     SourceError::Invalid(format!("`items[{index}]` {what}"))
 }
 
-/// Whether an item has the beginning of a record and not all of it, and says so.
+/// The entry of an item's metadata that says that its content isn't all of what was found.
+const TRUNCATED: &str = "truncated";
+
+/// Whether an item has a part of a record and not all of it, and says so.
 pub(crate) fn is_cut(item: &Item) -> bool {
-    item.metadata.get("truncated") == Some(&Value::Bool(true))
+    item.metadata.get(TRUNCATED) == Some(&Value::Bool(true))
+}
+
+/// The item, which says that it isn't all of its record.
+pub(crate) fn marked_cut(mut item: Item) -> Item {
+    item.metadata = item.metadata.with(TRUNCATED, Value::Bool(true));
+    item
 }
 
 /// The first characters of a text, as many as an item may have, and the metadata, which says so where that
@@ -77,7 +86,7 @@ pub(crate) fn is_cut(item: &Item) -> bool {
 pub(crate) fn cut(text: &str, known: ItemMetadata) -> (&str, ItemMetadata) {
     match char_prefix(text, ITEM_CHARS_MAX) {
         (text, false) => (text, known),
-        (text, true) => (text, known.with("truncated", Value::Bool(true))),
+        (text, true) => (text, known.with(TRUNCATED, Value::Bool(true))),
     }
 }
 

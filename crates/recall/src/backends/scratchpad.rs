@@ -25,12 +25,23 @@ impl ScratchpadSource {
     }
 }
 
+/// The items as they can go back, before it is known what stands in the scratchpad.
+fn returnable(items: &[Item], operation: &WriteOperation) -> Result<Vec<Item>, SourceError> {
+    let kept = kept_items(items, operation)?;
+    for (index, item) in kept.iter().enumerate() {
+        let id = item.id.as_deref().unwrap_or_default();
+        if is_cut(item) && RecordIds::of_scratchpad().record(id).is_some() {
+            return Err(of_item(
+                index,
+                "is the beginning of a longer entry; put the whole of it there, without `truncated` in its metadata",
+            ));
+        }
+    }
+    Ok(kept)
+}
+
 /// An item, and the key under which it goes back.
-fn keyed(
-    index: usize,
-    mut item: Item,
-    entries: &Scratchpad,
-) -> Result<(String, Item), SourceError> {
+fn keyed(mut item: Item, entries: &Scratchpad) -> (String, Item) {
     let ids = RecordIds::of_scratchpad();
     let id = item.id.clone().unwrap_or_default();
     // One that stands there may have a digest for its id, because the key is long.
@@ -39,16 +50,10 @@ fn keyed(
         _ => None,
     };
     let Some(key) = own.map(String::as_str).or_else(|| ids.record(&id)) else {
-        return Ok((id, item));
+        return (id, item);
     };
-    if is_cut(&item) {
-        return Err(of_item(
-            index,
-            "is the beginning of a longer entry; put the whole of it there, without `truncated` in its metadata",
-        ));
-    }
     item.content = unkeyed_text(key, &item.content).to_owned();
-    Ok((key.to_owned(), item))
+    (key.to_owned(), item)
 }
 
 #[async_trait]
@@ -81,14 +86,14 @@ impl Source for ScratchpadSource {
             return Ok(Written::default());
         }
         let mut written = Written::accepted_by(&self.name);
-        for (index, item) in kept_items(items, operation)?.into_iter().enumerate() {
-            let (key, item) = keyed(index, item, call.scratchpad)?;
+        for item in returnable(items, operation)? {
+            let (key, item) = keyed(item, call.scratchpad);
             written.scratchpad.insert(key, scratchpad_entry(&item));
         }
         Ok(written)
     }
 
     fn check_items(&self, items: &[Item], operation: &WriteOperation) -> Result<(), SourceError> {
-        kept_items(items, operation).map(drop)
+        returnable(items, operation).map(drop)
     }
 }

@@ -3,7 +3,7 @@
 //! The keys of all kinds are read together: so an error deep in a tree is told with its path, which
 //! reading by kind would lose.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
@@ -15,9 +15,6 @@ use crate::{
 
 /// Argument that takes the query where none is named.
 const QUERY_ARG_DEFAULT: &str = "query";
-
-/// How long a tool may take where nothing else is said: less than an activity that asks it.
-const TOOL_TIMEOUT_DEFAULT: Duration = Duration::from_secs(8);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -218,8 +215,7 @@ impl SourceFields {
     }
 
     fn tool(&mut self) -> Result<SourceKind, String> {
-        let seconds = self.timeout_seconds.take();
-        let timeout_seconds = seconds.unwrap_or(TOOL_TIMEOUT_DEFAULT.as_secs());
+        let timeout_seconds = self.timeout_seconds.take();
         let tool = match (self.url.take(), self.activity.take()) {
             (Some(url), None) => ToolSpec::Http {
                 url,

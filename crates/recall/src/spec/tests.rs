@@ -78,7 +78,7 @@ fn what_has_something_behind_it_can_be_given_with_nothing_but_what_it_must_have(
                     headers_env: BTreeMap::new(),
                     network_is_trusted: false,
                     scope_arg: None,
-                    timeout_seconds: 8,
+                    timeout_seconds: None,
                 },
                 query_arg: "query".to_owned(),
             },
@@ -89,7 +89,7 @@ fn what_has_something_behind_it_can_be_given_with_nothing_but_what_it_must_have(
                 tool: ToolSpec::Activity {
                     activity: "search_docs".to_owned(),
                     task_queue: "docs".to_owned(),
-                    timeout_seconds: 8,
+                    timeout_seconds: None,
                 },
                 query_arg: "query".to_owned(),
             },

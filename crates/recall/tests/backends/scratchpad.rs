@@ -84,4 +84,7 @@ async fn an_entry_that_is_written_back_stays_as_it_was() {
         error.starts_with("`items[0]` is the beginning of"),
         "{error}"
     );
+    // A composition learns that before it gives other legs anything.
+    let checked = source.check_items(&found, &operation("op"));
+    assert_eq!(checked.expect_err("an error").to_string(), error);
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use futures::{FutureExt as _, future::join_all};
 use notekeeper_domain::{ITEM_CHARS_MAX, ITEMS_WRITTEN_MAX, Item};
 use notekeeper_models::HashingEmbedder;
-use notekeeper_recall::{FactsSource, FileSource, Source, SourceError, VectorSource};
+use notekeeper_recall::{
+    CompactedSource, FactsSource, FileSource, HeadCompactor, Source, SourceError, VectorSource,
+};
 use notekeeper_store::{MutationError, SqliteOptions, SqliteStore, Store};
 use serde_json::json;
 
@@ -22,6 +24,7 @@ on_each_store!(
     repetitions_at_once_keep_one_of_each_item,
     a_write_of_nothing_does_nothing_and_leaves_its_operation_free,
     an_operation_of_one_tenant_is_free_for_another,
+    what_was_shortened_never_takes_the_place_of_the_whole,
 );
 
 /// An item that every source takes: vectors and facts by its id, notes by its path.
@@ -95,6 +98,40 @@ async fn an_operation_with_other_items_is_a_conflict_and_changes_nothing(kept: K
         }
         let both = ["alpha one", "alpha two"];
         assert_eq!(contents(&tenant, &*source).await, both, "{}", source.name());
+    }
+}
+
+async fn what_was_shortened_never_takes_the_place_of_the_whole(kept: Kept) {
+    const LONG: &str = "alpha, and much more than is shown of it";
+    let tenant = Tenant::of("acme");
+    for source in kept.writable() {
+        let name = source.name().to_owned();
+        let head = Arc::new(HeadCompactor::new(20).expect("valid bounds"));
+        let compacted = CompactedSource::new(source.clone(), head, None).expect("valid bounds");
+        let whole = [noted("a", LONG), noted("b", "alpha")];
+        tenant.write(&*source, &whole, "op-1").await.expect("write");
+
+        let found = tenant.found(&compacted, "alpha", 5).await;
+        let (cut, short): (Vec<Item>, Vec<Item>) = found
+            .into_iter()
+            .partition(|item| item.content.ends_with('…'));
+        assert_eq!((cut.len(), short.len()), (1, 1), "{name}");
+        // Through the one that cut it and past it; and what could be kept beside it isn't.
+        let mut both = short.clone();
+        both[0].content = both[0].content.replace("alpha", "alpha changed");
+        both.extend(cut);
+        let through: [&dyn Source; 2] = [&compacted, &*source];
+        for source in through {
+            let error = tenant.write(source, &both, "op-2").await;
+            let error = error.expect_err("an error");
+            let told = error.to_string();
+            assert!(matches!(error, SourceError::Invalid(_)), "{name}: {told}");
+            assert!(told.starts_with("`items[1]` is only a part of"), "{told}");
+        }
+        assert_eq!(contents(&tenant, &*source).await, ["alpha", LONG], "{name}");
+        // What wasn't cut goes back as it came.
+        tenant.write(&compacted, &short, "op-3").await.expect(&name);
+        assert_eq!(contents(&tenant, &*source).await, ["alpha", LONG], "{name}");
     }
 }
 

@@ -9,6 +9,7 @@ use clap::Args;
 use notekeeper_activities::{
     ModelActivities, ModelRequests, Models, Notebook, NotebookActivities, Stores,
 };
+use notekeeper_recall::unreached_timeouts;
 use notekeeper_store::{PostgresStore, SqliteStore, StoreError, VectorStore as _};
 
 use crate::{
@@ -128,6 +129,10 @@ impl Opened {
         };
         // Before anything is opened, so that no file is made for sources that can't work.
         sources(&Stores::new([]))?;
+        let names = config.sources.keys().map(String::as_str);
+        for unreached in unreached_timeouts(&config.sources, names) {
+            tracing::warn!("{unreached}");
+        }
         let OpenStores {
             stores,
             databases,

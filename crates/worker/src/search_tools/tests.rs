@@ -31,7 +31,7 @@ fn http(url: &str, headers: &[(&str, &str)], timeout_seconds: u64) -> ToolSpec {
             .collect(),
         network_is_trusted: false,
         scope_arg: None,
-        timeout_seconds,
+        timeout_seconds: Some(timeout_seconds),
     }
 }
 
@@ -254,7 +254,7 @@ fn settings_that_make_no_tool_are_told_without_what_may_be_a_secret() {
     let activity = |activity: &str, task_queue: &str| ToolSpec::Activity {
         activity: activity.to_owned(),
         task_queue: task_queue.to_owned(),
-        timeout_seconds: 5,
+        timeout_seconds: Some(5),
     };
     for spec in [
         http("hunter2", &[], 5),

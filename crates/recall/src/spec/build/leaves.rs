@@ -213,13 +213,8 @@ impl Place<'_> {
                 ));
             }
         }
-        let (ToolSpec::Http {
-            timeout_seconds, ..
-        }
-        | ToolSpec::Activity {
-            timeout_seconds, ..
-        }) = tool;
-        if !(1..=TOOL_TIMEOUT_SECONDS_MAX).contains(timeout_seconds) {
+        let timeout_seconds = tool.timeout_seconds();
+        if !(1..=TOOL_TIMEOUT_SECONDS_MAX).contains(&timeout_seconds) {
             return Err(self.fault(
                 "timeout_seconds",
                 format!("is `{timeout_seconds}`; 1 to {TOOL_TIMEOUT_SECONDS_MAX} are allowed"),

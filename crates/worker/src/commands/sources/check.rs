@@ -11,6 +11,7 @@ use clap::Args;
 use notekeeper_activities::{Notebook, Sources, Stores};
 use notekeeper_contract::{QuerySourceInput, QuerySourceOutput, ScopeRef};
 use notekeeper_domain::AGENT_NAME_DEFAULT;
+use notekeeper_recall::unreached_timeouts;
 use serde::Serialize;
 use serde_json::Map;
 
@@ -99,6 +100,7 @@ pub(super) async fn run(config: Option<&Path>, args: CheckArgs) -> anyhow::Resul
         }
         None => sources.all().map(|(name, _)| name.to_owned()).collect(),
     };
+    let unreached = unreached_timeouts(&config.sources, names.iter().map(String::as_str));
     let looked_for = legs(&config.sources, &sources, names.clone());
     check_there(&config, &looked_for)?;
     let direct = Direct::open(&config, &looked_for, &target).await?;
@@ -119,13 +121,23 @@ pub(super) async fn run(config: Option<&Path>, args: CheckArgs) -> anyhow::Resul
     direct.close().await;
     let ok = rows.iter().all(|row| row.ok);
     if args.made_of.output.json {
-        print_json(&serde_json::json!({ "ok": ok, "sources": rows }))?;
-    } else if rows.is_empty() {
+        let warnings: Vec<String> = unreached.iter().map(ToString::to_string).collect();
+        print_json(&serde_json::json!({ "ok": ok, "sources": rows, "warnings": warnings }))?;
+        return Ok(ended(ok));
+    }
+    for unreached in &unreached {
+        remark(&format!("warning: {unreached}"));
+    }
+    if rows.is_empty() {
         remark("no sources; [sources.NAME] in the file of --config defines one");
     } else {
         print(&rendered(&rows))?;
     }
-    Ok(if ok { Exit::Done } else { Exit::Failed }.into())
+    Ok(ended(ok))
+}
+
+fn ended(ok: bool) -> ExitCode {
+    if ok { Exit::Done } else { Exit::Failed }.into()
 }
 
 /// The legs, each under its place in the list: a source may be called as another one's leg is.
