@@ -3,7 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use notekeeper_workflows::AgentWorkflow;
@@ -220,14 +220,8 @@ async fn what_stands_in_the_way_is_told_with_what_to_do() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     bed.temporal_address = listener.local_addr().expect("an address").to_string();
     drop(listener);
-    let asked = Instant::now();
     let alone = Talk::of(&bed, &[], "Hi\n").await;
 
-    assert!(
-        asked.elapsed() < Duration::from_secs(8),
-        "{:?}",
-        asked.elapsed()
-    );
     for (ended, part) in [
         (other, "a workflow of the type `Other`"),
         (namespace, "namespace has a segment"),
@@ -249,18 +243,12 @@ async fn where_no_worker_is_there_the_wait_says_so_and_ends_at_ctrl_c() {
     let bed = Bed::new().await;
     let id = conversation();
     let mut talk = Talk::start(&bed, &[&id]);
-    let asked = Instant::now();
     talk.write("Is anybody there?\n");
     talk.is_told(&format!(
         "no worker serves the task queue `{}`",
         bed.workflow_task_queue
     ))
     .await;
-    assert!(
-        asked.elapsed() < Duration::from_secs(10),
-        "{:?}",
-        asked.elapsed()
-    );
     talk.interrupt();
     let ended = talk.ended().await;
     assert_eq!(ended.code, Some(130), "{ended:?}");

@@ -63,7 +63,8 @@ async fn where_injection_errors_are_ignored_the_turn_goes_on_without_the_block_a
             ["Unavailable", "Timeout"].contains(&error),
             "{way:?}: {error}"
         );
-        assert!(took < Duration::from_secs(4), "{way:?}: {took:?}");
+        // Less than it would take by default.
+        assert!(took < Duration::from_secs(10), "{way:?}: {took:?}");
         assert_eq!(after.text, before.text, "{way:?}");
         assert_eq!(after.skipped, []);
         assert_eq!(state(&agent).await.skipped_snapshots, 1);

@@ -70,8 +70,9 @@ async fn a_worker_waits_for_servers_says_so_once_an_attempt_and_stops_at_once_wh
         worker.terminate();
         let asked = tokio::time::Instant::now();
         let status = worker.ended().await;
+        // Before an attempt at a silent server is given up.
         assert!(
-            asked.elapsed() < Duration::from_secs(2),
+            asked.elapsed() < Duration::from_secs(5),
             "{:?}",
             asked.elapsed()
         );
