@@ -166,7 +166,7 @@ fn merged(group: &[usize], pool: &[(LegRank, Item)]) -> Candidate {
 }
 
 /// The sources that have the item: those of a stamp, or the one that found it.
-fn origins(item: &Item) -> Vec<Value> {
+pub(crate) fn origins(item: &Item) -> Vec<Value> {
     let stamp = item.metadata.get(ITEM_ORIGINS[0]).and_then(Value::as_array);
     let stamped: Vec<Value> = stamp
         .into_iter()

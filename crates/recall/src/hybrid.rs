@@ -7,6 +7,9 @@ mod source;
 mod upkeep;
 mod vectors;
 
+#[cfg(test)]
+mod tests;
+
 pub use notes::NotesSource;
 pub use source::{HybridLeg, HybridSource};
 pub(crate) use vectors::RESERVED;

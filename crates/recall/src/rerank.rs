@@ -73,9 +73,7 @@ impl ScoreSort {
 impl ReciprocalRankFusion {
     /// The items in their order, with their new scores.
     pub fn fuse(candidates: Vec<Candidate>) -> Vec<Item> {
-        let mut items: Vec<Item> = candidates.into_iter().map(fused).collect();
-        items.sort_by(higher_first);
-        items
+        fuse(candidates, |_| 1.0)
     }
 }
 
@@ -116,16 +114,23 @@ fn higher_first(one: &Item, other: &Item) -> Ordering {
     }
 }
 
-fn fused(candidate: Candidate) -> Item {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a place in a list is a small number"
-    )]
-    let parts = candidate
-        .ranks
-        .iter()
-        .map(|place| 1.0 / (FUSION_CONSTANT + place.rank as f64));
-    candidate.item.with_score(parts.sum())
+/// Reciprocal-rank fusion in which a place in the list of a leg counts as much as `weight` says of the leg's
+/// index. Those that are equal stay as they are.
+pub(crate) fn fuse(candidates: Vec<Candidate>, weight: impl Fn(usize) -> f64) -> Vec<Item> {
+    let fused = |candidate: Candidate| {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "a place in a list is a small number"
+        )]
+        let parts = candidate
+            .ranks
+            .iter()
+            .map(|place| weight(place.leg) / (FUSION_CONSTANT + place.rank as f64));
+        candidate.item.with_score(parts.sum())
+    };
+    let mut items: Vec<Item> = candidates.into_iter().map(fused).collect();
+    items.sort_by(higher_first);
+    items
 }
 
 #[cfg(test)]
@@ -171,6 +176,18 @@ mod tests {
         assert_eq!(contents(&fused), ["both", "only a", "only b"]);
         assert_eq!(fused[0].score(), Some(1.0 / 62.0 + 1.0 / 62.0));
         assert_eq!(fused[1].score(), Some(1.0 / 61.0));
+    }
+
+    #[test]
+    fn a_list_that_counts_less_gives_way_to_one_that_counts_in_full() {
+        let lists = vec![
+            list("a", &[("only a", None), ("both", None)]),
+            list("b", &[("only b", None), ("both", None)]),
+        ];
+        let fused = fuse(Dedupe::Id.merge(lists), |leg| [0.5, 1.0][leg]);
+        assert_eq!(contents(&fused), ["both", "only b", "only a"]);
+        let scores = fused.iter().filter_map(Item::score).collect::<Vec<_>>();
+        assert_eq!(scores, [0.5 / 62.0 + 1.0 / 62.0, 1.0 / 61.0, 0.5 / 61.0]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use notekeeper_store::{FactStore, NoteStore, NoteText, TextBounds};
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::{SourceError, backends::metadata};
+use crate::{SourceError, backends::metadata, patience::time_left};
 
 /// Most notes that a query looks through, in the order of their names.
 const NOTES_MAX: usize = SEARCH_FILES_MAX_DEFAULT;
@@ -212,13 +212,16 @@ impl Corpus {
         self.read_at
     }
 
-    /// The passages that have words of the query, of those that meet the condition, in their orders.
+    /// The passages that have words of the query, of those that meet the condition, in their orders. Half of
+    /// the time that whoever waits still has is for it, where somebody waits: then those that were looked at are ranked.
     pub(super) async fn ranked(
         &self,
         query: &RecallQuery,
         condition: &Where,
         limit: usize,
     ) -> RankedPassages<'_> {
+        let until = time_left().map(|left| Instant::now() + left / 2);
+        let mut in_time = true;
         let mut text = FullText::new(query);
         let mut offered: Vec<&CorpusPassage> = Vec::new();
         let mut share = 0;
@@ -232,6 +235,10 @@ impl Corpus {
             if share > SHARE_BYTES {
                 share = 0;
                 tokio::task::yield_now().await;
+                if until.is_some_and(|until| until <= Instant::now()) {
+                    in_time = false;
+                    break;
+                }
             }
         }
         let ranked = text.finish(limit);
@@ -240,6 +247,7 @@ impl Corpus {
             found.map(|it| (offered[it.index], it.score)).collect()
         };
         RankedPassages {
+            in_time,
             words: passages(ranked.words),
             similar: passages(ranked.similar),
         }
@@ -248,6 +256,8 @@ impl Corpus {
 
 /// Passages in the orders of full text, with their scores.
 pub(super) struct RankedPassages<'c> {
+    /// Whether there was time to look at all of them.
+    pub(super) in_time: bool,
     pub(super) words: Vec<(&'c CorpusPassage, f64)>,
     pub(super) similar: Vec<(&'c CorpusPassage, f64)>,
 }

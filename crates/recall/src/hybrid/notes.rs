@@ -13,6 +13,9 @@ use crate::{
 /// A source over the notes that the model edits: it answers with the passages that have the query's words as
 /// they are, or at the beginning of longer words, ranked by [`FullText`](notekeeper_domain::FullText).
 ///
+/// Where somebody waits, half of their time is for ranking; if it doesn't suffice the source is among those that were
+/// late, with what it found until then.
+///
 /// A query looks through the first 1,000 notes of the scope by name, and about 6 MiB of text. Notes whose names
 /// the model's tools can't address are passed over. The item of a
 /// passage has `note:STORE/NOTE#NUMBER` as id, a score from 0 to 1, and `path` and `version` of its note as metadata.
@@ -59,7 +62,11 @@ impl Source for NotesSource {
         let ranked = corpus.ranked(&wanted, &query.condition, query.limit).await;
         let found = ranked.words.iter();
         let items = found.map(|(passage, score)| passage.item(&self.name, *score));
-        Ok(Answer::of(items.collect()))
+        let late = (!ranked.in_time).then(|| self.name.clone());
+        Ok(Answer {
+            timed_out: late.into_iter().collect(),
+            ..Answer::of(items.collect())
+        })
     }
 
     async fn write(

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use notekeeper_domain::{Item, RecallQuery, SOURCE_LIMIT_MAX};
 use notekeeper_models::EmbeddingModel;
 use notekeeper_store::VectorCollection;
+use serde_json::Value;
 
 use super::{
     corpus::{Corpus, CorpusPassage, best_of_each},
@@ -17,7 +18,11 @@ use crate::ReciprocalRankFusion;
 use crate::{
     Answer, Candidate, CompositeOptions, CompositeSource, LEG_TIMEOUT_DEFAULT, OpenStores,
     Reranker, Source, SourceCall, SourceError, SourceQuery, WriteOperation, Written,
+    dedupe::origins, rerank::fuse,
 };
+
+/// Where the metadata of an item says which legs found it.
+const FOUND_BY: &str = "found_by";
 
 /// So many places of each leg are fused for one that is asked for: what stands in the middle of several lists
 /// is to be seen in all of them.
@@ -25,9 +30,6 @@ const DEPTH: usize = 6;
 
 /// What a place in the list of a lexical model of embeddings counts against one in another list.
 const LEXICAL_WEIGHT: f64 = 0.5;
-
-/// What places are added to before they divide: as in [`ReciprocalRankFusion`].
-const FUSION_CONSTANT: f64 = 60.0;
 
 /// Fewest places of each leg that are fused.
 const DEPTH_MIN: usize = 30;
@@ -43,6 +45,17 @@ pub enum HybridLeg {
     Vectors,
 }
 
+impl HybridLeg {
+    /// As it is called within its source; outside it is `NAME.` and this.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Words => "words",
+            Self::Similar => "similar",
+            Self::Vectors => "vectors",
+        }
+    }
+}
+
 /// A source over notes and facts together, which finds them by words, by words that are spelt otherwise, and
 /// by what they mean: a composition of up to three legs, whose ranks are fused
 /// as by [`ReciprocalRankFusion`]. A place in the list of vectors counts half where the model is
@@ -55,8 +68,9 @@ pub enum HybridLeg {
 /// | `NAME.vectors` | what is near by the model of embeddings; where the store keeps vectors |
 ///
 /// The rules of the first two are those of [`FullText`](notekeeper_domain::FullText). Facts take part where the
-/// store keeps them. All items carry the source's own name; `dedupe_sources` in their metadata says which legs found
-/// them, and where one was late or failed the answer names it.
+/// store keeps them. All items carry the source's own name, as to others it is one source; `found_by` in their
+/// metadata lists which of `words`, `similar` and `vectors` found them. Where one was late or failed the answer
+/// names it.
 ///
 /// A query looks through the passages of the first 1,000 notes by name that tools can address, and through the
 /// first 2,000 facts by key: about 6 MiB of text of notes, and 7 MiB with facts. The 100 facts that recall finds
@@ -66,6 +80,9 @@ pub enum HybridLeg {
 /// what is gone are removed: of each scope by one task at a time, which goes on when the query has ended, for about
 /// a minute and 512 passages at most. A query waits for it half of the time that the leg has. Until then the other
 /// legs find what has no embedding. Nothing that isn't in the notes and facts any more is ever found.
+///
+/// Where somebody waits, half of their time is for ranking by words. If it doesn't suffice these two legs are named as
+/// late, with what they found until then.
 ///
 /// The item of a passage has `note:STORE/NOTE#NUMBER` as id, and `path` and `version` as metadata. A fact is
 /// one item, `fact:STORE/KEY`, with `key` and `age_seconds`; of a long value the passage that fits best is shown. It
@@ -136,11 +153,16 @@ impl HybridSource {
         let mut legs: Vec<Arc<dyn Source>> = Vec::new();
         for leg in &self.legs {
             match leg {
-                HybridLeg::Words => legs.push(Arc::new(self.found("words", &ranked.words))),
-                HybridLeg::Similar => legs.push(Arc::new(self.found("similar", &ranked.similar))),
+                HybridLeg::Words => {
+                    legs.push(Arc::new(Found::of(*leg, &ranked.words, ranked.in_time)));
+                }
+                HybridLeg::Similar => {
+                    legs.push(Arc::new(Found::of(*leg, &ranked.similar, ranked.in_time)));
+                }
                 HybridLeg::Vectors if store.vectors().is_some() => {
                     legs.push(Arc::new(VectorsLeg {
-                        name: format!("{}.vectors", self.name),
+                        name: leg.name(),
+                        source: self.name.clone(),
                         corpus: corpus.clone(),
                         condition: query.condition.clone(),
                         store: store.clone(),
@@ -166,12 +188,21 @@ impl HybridSource {
         }
     }
 
-    fn found(&self, leg: &str, found: &[(&CorpusPassage, f64)]) -> Found {
-        let name = format!("{}.{leg}", self.name);
-        let items = best_of_each(found)
-            .map(|(passage, score)| passage.item(&name, *score))
-            .collect();
-        Found { name, items }
+    /// What is told outside, where nobody knows the legs: the source is one.
+    fn told(&self, mut answer: Answer) -> Answer {
+        let outside = |leg: &str| format!("{}.{leg}", self.name);
+        for leg in &mut answer.timed_out {
+            *leg = outside(leg);
+        }
+        for leg in &mut answer.failed {
+            leg.source = outside(&leg.source);
+        }
+        for item in &mut answer.items {
+            let found_by = Value::Array(origins(item));
+            item.metadata = item.metadata.unstamped().with(FOUND_BY, found_by);
+            item.source.clone_from(&self.name);
+        }
+        answer
     }
 }
 
@@ -207,12 +238,20 @@ impl Source for HybridSource {
         };
         let fused = CompositeSource::new(&self.name, legs, options)
             .map_err(|fault| SourceError::Invalid(fault.to_string()))?;
-        let mut answer = fused.query(&deep, call).await?;
-        answer.items.truncate(query.limit);
-        for item in &mut answer.items {
-            item.source.clone_from(&self.name);
+        match fused.query(&deep, call).await {
+            Ok(mut answer) => {
+                answer.items.truncate(query.limit);
+                Ok(self.told(answer))
+            }
+            Err(SourceError::NoAnswer {
+                source_name,
+                answer,
+            }) => Err(SourceError::NoAnswer {
+                source_name,
+                answer: Box::new(self.told(*answer)),
+            }),
+            Err(error) => Err(error),
         }
-        Ok(answer)
     }
 
     async fn write(
@@ -229,8 +268,7 @@ impl Source for HybridSource {
     }
 }
 
-/// Reciprocal-rank fusion in which some lists count less: the score of an item is the sum of
-/// weight / (60 + place).
+/// [`ReciprocalRankFusion`] in which some lists count less.
 #[derive(Debug)]
 struct Fusion {
     /// By the index of the leg.
@@ -244,41 +282,43 @@ impl Reranker for Fusion {
         _: &SourceQuery,
         candidates: Vec<Candidate>,
     ) -> Result<Vec<Item>, SourceError> {
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "a place in a list is a small number"
-        )]
-        let fused = candidates.into_iter().map(|candidate| {
-            let parts = candidate.ranks.iter().map(|place| {
-                let weight = self.weights.get(place.leg).copied().unwrap_or(1.0);
-                weight / (FUSION_CONSTANT + place.rank as f64)
-            });
-            let score: f64 = parts.sum();
-            (score, candidate.item)
-        });
-        let mut fused: Vec<(f64, Item)> = fused.collect();
-        // Stable: those that are equal stay in the order of the legs.
-        fused.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-        let items = fused.into_iter();
-        Ok(items.map(|(score, item)| item.with_score(score)).collect())
+        let weight = |leg: usize| self.weights.get(leg).copied().unwrap_or(1.0);
+        Ok(fuse(candidates, weight))
+    }
+
+    fn can_fail(&self) -> bool {
+        false
     }
 }
 
 /// What a leg found already.
 #[derive(Debug)]
 struct Found {
-    name: String,
-    items: Vec<Item>,
+    name: &'static str,
+    answer: Answer,
+}
+
+impl Found {
+    /// These; `in_time` says whether there was time to look for all.
+    fn of(leg: HybridLeg, found: &[(&CorpusPassage, f64)], in_time: bool) -> Self {
+        let name = leg.name();
+        let items = best_of_each(found).map(|(passage, score)| passage.item(name, *score));
+        let mut answer = Answer::of(items.collect());
+        if !in_time {
+            answer.timed_out.push(name.to_owned());
+        }
+        Self { name, answer }
+    }
 }
 
 #[async_trait]
 impl Source for Found {
     fn name(&self) -> &str {
-        &self.name
+        self.name
     }
 
     async fn query(&self, _: &SourceQuery, _: &SourceCall<'_>) -> Result<Answer, SourceError> {
-        Ok(Answer::of(self.items.clone()))
+        Ok(self.answer.clone())
     }
 
     async fn write(
@@ -287,7 +327,7 @@ impl Source for Found {
         _: &WriteOperation,
         _: &SourceCall<'_>,
     ) -> Result<Written, SourceError> {
-        Ok(Written::refused_by(&self.name))
+        Ok(Written::refused_by(self.name))
     }
 
     fn accepts_writes(&self) -> bool {

@@ -27,7 +27,9 @@ const SIMILARITY_MIN: f64 = 0.1;
 /// The vectors of a corpus, as a leg of a composition that lives as long as the query.
 #[derive(Debug)]
 pub(super) struct VectorsLeg {
-    pub(super) name: String,
+    pub(super) name: &'static str,
+    /// The name of the source that it is a leg of.
+    pub(super) source: String,
     pub(super) corpus: Arc<Corpus>,
     /// What is wanted of the corpus.
     pub(super) condition: Where,
@@ -79,7 +81,7 @@ impl VectorsLeg {
 #[async_trait]
 impl Source for VectorsLeg {
     fn name(&self) -> &str {
-        &self.name
+        self.name
     }
 
     async fn query(
@@ -115,7 +117,7 @@ impl Source for VectorsLeg {
             .await?;
         if found.iter().any(|chunk| chunk.scope != call.scope.as_str()) {
             return Err(SourceError::ForeignScope {
-                source_name: self.name.clone(),
+                source_name: self.source.clone(),
             });
         }
         let near = found
@@ -129,7 +131,7 @@ impl Source for VectorsLeg {
             .filter(|(passage, _)| self.condition.matches(&passage.metadata))
             .collect();
         let items = best_of_each(&matching)
-            .map(|(passage, similarity)| passage.item(&self.name, *similarity));
+            .map(|(passage, similarity)| passage.item(self.name, *similarity));
         Ok(Answer::of(items.take(query.limit).collect()))
     }
 
@@ -139,7 +141,7 @@ impl Source for VectorsLeg {
         _operation: &WriteOperation,
         _call: &SourceCall<'_>,
     ) -> Result<Written, SourceError> {
-        Ok(Written::refused_by(&self.name))
+        Ok(Written::refused_by(self.name))
     }
 
     fn accepts_writes(&self) -> bool {

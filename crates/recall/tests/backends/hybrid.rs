@@ -9,7 +9,10 @@ use std::{
 use async_trait::async_trait;
 use futures::future::join_all;
 use notekeeper_models::{EmbeddingModel, HashingEmbedder, ModelError};
-use notekeeper_recall::{HybridSource, Source as _, SourceCall, SourceQuery, VectorSource};
+use notekeeper_recall::{
+    CompositeOptions, CompositeSource, FactsSource, HybridLeg, HybridSource, Source, SourceCall,
+    SourceError, SourceQuery, VectorSource,
+};
 use tokio::sync::Semaphore;
 
 use crate::{
@@ -100,15 +103,109 @@ async fn kept_chunks(kept: &Kept, tenant: &Tenant, source: &HybridSource) -> usi
     marks.await.expect("marks").len()
 }
 
+/// Which legs found it, as each item of the source says.
+fn found_by(item: &notekeeper_domain::Item) -> Vec<String> {
+    let legs = item.metadata.get("found_by").expect("legs");
+    serde_json::from_value(legs.clone()).expect("a list of texts")
+}
+
 fn by_vectors(items: &[notekeeper_domain::Item]) -> Vec<String> {
-    let vectors = |item: &&notekeeper_domain::Item| match item.metadata.get("dedupe_sources") {
-        Some(legs) => legs.to_string().contains("hybrid.vectors"),
-        None => true,
-    };
-    let found = items.iter().filter(vectors);
+    let found = items
+        .iter()
+        .filter(|item| found_by(item).contains(&"vectors".to_owned()));
     found
         .map(|item| item.id.clone().unwrap_or_default())
         .collect()
+}
+
+#[tokio::test]
+async fn each_item_says_which_legs_found_it_also_where_one_did() {
+    let kept = Kept::in_memory().await;
+    let tenant = Tenant::of("acme");
+    put(&*kept.store, &tenant, "tea.md", "Ada drinks green tea.").await;
+    let all = [HybridLeg::Words, HybridLeg::Similar, HybridLeg::Vectors];
+    let cases: [(&[HybridLeg], &str, &[&str]); 5] = [
+        (&all[..1], "green tea", &["words"]),
+        (&all[1..2], "green tea", &["similar"]),
+        (&all[2..], "green tea", &["vectors"]),
+        (&all[..2], "gren", &["similar"]),
+        (&all, "green tea", &["words", "similar", "vectors"]),
+    ];
+    for (legs, query, expected) in cases {
+        let source = source(&kept, &Arc::new(Model::new("m"))).with_legs(legs);
+        let found = tenant.found(&source, query, 3).await;
+        assert_eq!(found.len(), 1, "{query}");
+        assert_eq!(found_by(&found[0]), expected, "{query}");
+        assert_eq!(found[0].source, "hybrid");
+        assert_eq!(found[0].metadata, found[0].metadata.unstamped(), "{query}");
+    }
+}
+
+#[tokio::test]
+async fn outside_it_is_one_source_whose_legs_agree_with_nobody() {
+    let kept = Kept::in_memory().await;
+    let tenant = Tenant::of("acme");
+    remember(&*kept.store, &tenant, "tea", "Ada drinks green tea.").await;
+    remember(
+        &*kept.store,
+        &tenant,
+        "coffee",
+        "Grace drinks coffee, never green.",
+    )
+    .await;
+    let facts = FactsSource::new("facts", kept.stores(), "default");
+    let hybrid = source(&kept, &Arc::new(Model::new("m")));
+    let legs: Vec<Arc<dyn Source>> = vec![Arc::new(facts), Arc::new(hybrid)];
+    let options = CompositeOptions {
+        leg_timeout: Duration::from_secs(60),
+        ..CompositeOptions::default()
+    };
+    let both = CompositeSource::new("both", legs, options).expect("valid");
+    let found = tenant.found(&both, "green tea", 5).await;
+    assert_eq!(found.len(), 2, "{found:?}");
+    for item in found {
+        let stamp = |key| item.metadata.get(key).cloned();
+        let sources = serde_json::json!(["facts", "hybrid"]);
+        assert_eq!(stamp("dedupe_sources"), Some(sources), "{item:?}");
+        assert_eq!(
+            stamp("dedupe_count"),
+            Some(serde_json::json!(2)),
+            "{item:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_source_with_a_name_as_long_as_they_may_be_tells_its_legs_apart() {
+    let kept = Kept::in_memory().await;
+    let tenant = Tenant::of("acme");
+    put(&*kept.store, &tenant, "tea.md", "Ada drinks green tea.").await;
+    let name = "n".repeat(100);
+    let mut model = Model::new("m");
+    model.refuses = Some("tea");
+    let named = |model| {
+        let timeout = Duration::from_secs(60);
+        HybridSource::new(&name, kept.stores(), "default", model).with_leg_timeout(timeout)
+    };
+    let answer = tenant.query(&named(Arc::new(model)), "green tea", 3).await;
+    let answer = answer.expect("an answer");
+    assert_eq!(answer.items[0].source, name);
+    assert_eq!(found_by(&answer.items[0]), ["words", "similar"]);
+    assert_eq!(answer.failed.len(), 1);
+    assert_eq!(answer.failed[0].source, format!("{name}.vectors"));
+    let mut model = Model::new("m");
+    model.refuses = Some("tea");
+    let alone = named(Arc::new(model)).with_legs(&[HybridLeg::Vectors]);
+    let told = tenant.query(&alone, "green tea", 3).await;
+    let Err(SourceError::NoAnswer {
+        source_name,
+        answer,
+    }) = told
+    else {
+        panic!("its only leg failed: {told:?}");
+    };
+    assert_eq!(source_name, name);
+    assert_eq!(answer.failed[0].source, format!("{name}.vectors"));
 }
 
 #[tokio::test]

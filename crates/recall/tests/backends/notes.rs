@@ -141,11 +141,11 @@ async fn the_hybrid_finds_words_slips_and_facts_and_says_which_legs_did(kept: Ke
     let found = tenant.found(&source, "migration", 3).await;
     assert_eq!(found[0].id.as_deref(), Some("note:default/database.md#1"));
     assert_eq!(found[0].source, "hybrid");
-    let mut legs = vec!["hybrid.words", "hybrid.similar"];
+    let mut legs = vec!["words", "similar"];
     if kept.store.vectors().is_some() {
-        legs.push("hybrid.vectors");
+        legs.push("vectors");
     }
-    assert_eq!(found[0].metadata.get("dedupe_sources"), Some(&json!(legs)));
+    assert_eq!(found[0].metadata.get("found_by"), Some(&json!(legs)));
     for (query, first) in [
         ("postgers", "note:default/database.md#1"),
         ("trian", "note:default/travel.md#2"),
