@@ -8,7 +8,8 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::{
-    Answer, InvalidSetting, Source, SourceCall, SourceError, SourceQuery, WriteOperation, Written,
+    Answer, InvalidSetting, Source, SourceCall, SourceError, SourceQuery, Verb, WriteOperation,
+    Written,
     answer_cache::{AnswerCache, Key},
     setting::check_bounds,
 };
@@ -25,7 +26,8 @@ pub const CACHE_ENTRIES_DEFAULT: usize = 1_000;
 /// Most answers that can be kept.
 pub const CACHE_ENTRIES_MAX: usize = 100_000;
 
-/// Answers the same query for the same scope again without asking the inner source.
+/// Answers the same query for the same scope again without asking the inner source. The guards inside are asked each
+/// time, so what they refuse gets no answer that was given before.
 ///
 /// The same is: scope, workspace, text, number of items, conditions and scratchpad. Answers in which a
 /// source is missing aren't kept, nor are errors. A write through it forgets the answers of its scope;
@@ -118,6 +120,8 @@ impl Source for CachedSource {
         let key = key(query, call);
         let now = Instant::now();
         if let Some(items) = self.answers.get(&key, now) {
+            // The guards inside may have changed their minds since.
+            self.admit(Verb::Query, call).await?;
             return Ok(Answer::of(items));
         }
         let place = self.answers.reserve(key, now);

@@ -35,3 +35,7 @@ pub use histories::{
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/calling.md")]
 mod snippets_on_calling {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/sources.md")]
+mod snippets_on_sources {}

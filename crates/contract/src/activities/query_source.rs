@@ -86,7 +86,8 @@ pub struct FoundItem {
     /// doesn't rank.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
-    /// What else the source knows of it.
+    /// What else the source knows of it. `truncated`, true, says that the content is but a part; it takes the place of a
+    /// value of the source's own. Also `dedupe_sources` and `dedupe_count` are keys of compositions, which no source keeps.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
 }

@@ -179,6 +179,7 @@ impl Builder<'_> {
         match member {
             Member::Named(name) => self.named(name, path),
             Member::Inline(spec) => {
+                leaves::check_inline(spec, path)?;
                 let name = spec.name.as_deref().unwrap_or(spec.kind.as_str());
                 check_source_name(name).map_err(|fault| invalid(&format!("{path}.name"), fault))?;
                 self.source(&spec.kind, name, path)
@@ -340,7 +341,12 @@ impl Builder<'_> {
                 let policies = &self.parts.policies;
                 let policy = policies.get(name).cloned();
                 let path = format!("{path}.require.policy");
-                policy.ok_or_else(|| unknown(&path, "policy", name, policies.keys()))?
+                policy.ok_or_else(|| {
+                    let mut fault = unknown(&path, "policy", name, policies.keys());
+                    fault.message += "; policies come with the program, never from its file, and `notekeeper worker` \
+                                      has none";
+                    fault
+                })?
             }
         })
     }

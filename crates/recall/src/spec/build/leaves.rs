@@ -34,6 +34,26 @@ pub(super) fn ready_made_hybrid(parts: &SourceParts) -> Option<SourceSpec> {
     })
 }
 
+/// Checks a source that is written in place, where it may have no name of its own.
+pub(super) fn check_inline(spec: &SourceSpec, path: &str) -> Result<(), InvalidSource> {
+    let SourceKind::Vector {
+        index: VectorPlace::Store {
+            collection: None, ..
+        },
+    } = &spec.kind
+    else {
+        return Ok(());
+    };
+    match spec.name {
+        Some(_) => Ok(()),
+        None => Err(invalid(
+            path,
+            "keeps texts in a store, and nothing says in which collection: all such sources would share one; \
+             give it a `name`, which is its collection's as well, or a `collection`",
+        )),
+    }
+}
+
 /// The source of this kind, which isn't made of others.
 pub(super) fn leaf(
     kind: &SourceKind,

@@ -7,7 +7,7 @@ use std::{
 
 use async_trait::async_trait;
 use notekeeper_domain::Item;
-use notekeeper_models::{ChatModel, ChatRequest, ChatResponse, ModelError};
+use notekeeper_models::{ChatModel, ChatRequest, ChatResponse, HashingEmbedder, ModelError};
 use notekeeper_store::{InMemoryStore, Store};
 use serde_json::{Map, Value, json};
 
@@ -488,6 +488,36 @@ fn a_tree_that_asks_too_many_is_refused_also_where_it_names_the_same_again_and_a
     let said = refused(&asking(17));
     assert!(said.contains("asks more than 256 sources"), "{said}");
     assert!(said.contains("sources.all"), "{said}");
+}
+
+#[test]
+fn a_vector_source_in_place_says_where_its_texts_are() {
+    let in_place = |settings: &str| {
+        format!(
+            "[sources.it]\nkind = 'composite'\nsources = [{{ kind = 'cached', inner = {{ kind = 'vector'{settings} }} }}]"
+        )
+    };
+    let told = refused(&in_place(", store = 'default'"));
+    assert!(
+        told.starts_with("`sources.it.sources[0].inner`: "),
+        "{told}"
+    );
+    assert!(told.contains("`collection`"), "{told}");
+    for settings in [
+        ", index = 'in_memory'",
+        ", name = 'mine'",
+        ", collection = 'mine'",
+    ] {
+        let mut parts = parts();
+        parts.embedders = [(
+            "default".to_owned(),
+            Arc::new(HashingEmbedder::default()) as _,
+        )]
+        .into();
+        let file: BTreeMap<String, BTreeMap<String, SourceSpec>> =
+            toml::from_str(&in_place(settings)).unwrap();
+        assert!(build(file["sources"].clone(), &parts).is_ok(), "{settings}");
+    }
 }
 
 #[test]
