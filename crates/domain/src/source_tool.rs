@@ -35,8 +35,8 @@ pub fn source_tool(source: &str, name: &str, description: Option<&str>) -> ToolD
     let description = match description {
         Some(description) => description.to_owned(),
         None if source == HYBRID_SOURCE => {
-            "Search your notes and what you remember, by words, by words that are spelt nearly so, and by \
-             meaning. Best passages first."
+            "Search your notes and what you remember, also by words that are spelt nearly so. Best passages \
+             first."
                 .to_owned()
         }
         None => format!("Search `{source}` for passages on a topic. Best passages first."),

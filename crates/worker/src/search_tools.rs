@@ -16,9 +16,6 @@ use crate::config::{environment, names_a_variable};
 pub(crate) use self::activity_tool::LateClient;
 use self::{activity_tool::ActivityTool, http_tool::HttpTool};
 
-/// Longest `timeout_seconds`: an hour. No caller waits longer.
-const TIMEOUT_SECONDS_MAX: u64 = 3_600;
-
 /// Headers that say how the request itself goes; another value would take the arguments away.
 const OF_THE_REQUEST: [HeaderName; 5] = [
     CONNECTION,
@@ -99,7 +96,7 @@ impl fmt::Debug for SearchTools {
 
 impl MakeSearchTool for SearchTools {
     fn make(&self, _source: &str, tool: &ToolSpec) -> Result<Arc<dyn SearchTool>, String> {
-        let seconds = tool.timeout_seconds();
+        let timeout = Duration::from_secs(tool.timeout_seconds());
         match tool {
             ToolSpec::Http {
                 url,
@@ -109,7 +106,7 @@ impl MakeSearchTool for SearchTools {
                 ..
             } => {
                 let headers = self.headers(headers_env)?;
-                let tool = HttpTool::new(url, headers, timeout(seconds)?)?;
+                let tool = HttpTool::new(url, headers, timeout)?;
                 if !headers_env.is_empty() && tool.goes_in_clear() && !network_is_trusted {
                     return Err(
                         "`url` begins with `http://`, so the headers of `headers_env` would go through \
@@ -126,21 +123,11 @@ impl MakeSearchTool for SearchTools {
                 ..
             } => {
                 let temporal = Arc::clone(&self.temporal);
-                let timeout = timeout(seconds)?;
                 Ok(Arc::new(ActivityTool::new(
                     temporal, activity, task_queue, timeout,
                 )?))
             }
         }
-    }
-}
-
-fn timeout(seconds: u64) -> Result<Duration, String> {
-    match seconds {
-        1..=TIMEOUT_SECONDS_MAX => Ok(Duration::from_secs(seconds)),
-        _ => Err(format!(
-            "`timeout_seconds` must be 1 to {TIMEOUT_SECONDS_MAX}"
-        )),
     }
 }
 

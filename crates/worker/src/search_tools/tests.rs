@@ -261,8 +261,6 @@ fn settings_that_make_no_tool_are_told_without_what_may_be_a_secret() {
         http("ftp://hunter2.invalid", &[], 5),
         http("https://app:hunter2@h/", &[], 5),
         http("https://h/#hunter2", &[], 5),
-        http(fine, &[], 0),
-        http(fine, &[], 3_601),
         http(fine, &[("a b", "SEARCH_KEY")], 5),
         http(fine, &[("X-Key", "Bearer hunter2")], 5),
         http(fine, &[("X-Key", "NOWHERE")], 5),

@@ -1,4 +1,4 @@
-//! `notekeeper sources check`: ask each leg once.
+//! `notekeeper sources check`: ask each source, and each that it stands in.
 
 use std::{
     path::Path,
@@ -42,8 +42,9 @@ const NAMESPACE: &str = "notekeeper-check";
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Each source is asked one harmless question, and so is each leg of a composition and what a decorator \
-decorates. Nothing is written by it, but a search tool is really called, and a model that gives \
-embeddings is really asked. A guard that lets no other namespace through needs --namespace. The exit \
+decorates. Nothing is written by it, but a search tool is really called, and a model is really asked: \
+once for the source itself and once more for each composition and decorator around it, which may cost \
+money. A guard that lets no other namespace through needs --namespace. The exit \
 code is 1 where one fails.
 
 Examples:

@@ -12,10 +12,9 @@ use notekeeper_recall::{HYBRID_SOURCE, Member, Source, SourceKind, SourceSpec, V
 /// A source, or one that stands in another.
 #[derive(Debug, Clone)]
 pub(super) struct Leg {
-    /// Where it stands, as in the file, such as `kb.sources[1].inner`; of what a ready-made source is made
-    /// of, `hybrid` and the leg's name.
+    /// Where it stands, as in the file, such as `kb.sources[1].inner`.
     pub(super) path: String,
-    /// As the file names it; `leg` of what a ready-made source is made of.
+    /// As the file names it.
     pub(super) kind: &'static str,
     /// What it is made of, by name or kind.
     pub(super) members: Vec<String>,
@@ -70,9 +69,6 @@ fn add(
         ends_with_process: ends_with_process(&spec.kind),
         source: Arc::clone(source),
     });
-    if members.is_empty() {
-        add_made_of(path, source, legs);
-    }
     for ((key, member), source) in members.into_iter().zip(source.members()) {
         match member {
             Member::Named(name) => named.push(name.clone()),
@@ -91,23 +87,6 @@ fn add_ready_made(name: &str, source: &Arc<dyn Source>, legs: &mut Vec<Leg>) {
         ends_with_process: false,
         source: Arc::clone(source),
     });
-    add_made_of(name, source, legs);
-}
-
-/// What a source is made of without any settings.
-fn add_made_of(path: &str, source: &Arc<dyn Source>, legs: &mut Vec<Leg>) {
-    for member in source.members() {
-        let path = format!("{path}.{}", member.name());
-        legs.push(Leg {
-            path: path.clone(),
-            kind: "leg",
-            members: Vec::new(),
-            store: None,
-            ends_with_process: false,
-            source: Arc::clone(member),
-        });
-        add_made_of(&path, member, legs);
-    }
 }
 
 /// What a source is made of, each with the key under which it stands.
