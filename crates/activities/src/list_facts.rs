@@ -124,6 +124,7 @@ mod tests {
     fn what_one_result_cannot_carry_is_left_for_the_next() {
         let value = "\u{1}".repeat(FACT_VALUE_CHARS_MAX);
         let fact = |number: usize| ListedFact {
+            scope: "acme/main".to_owned(),
             fact: Fact::new(&format!("{number:04}"), value.clone()).unwrap(),
             order: 0,
             age_seconds: u64::MAX,

@@ -21,7 +21,7 @@ mod cases;
 #[cfg(test)]
 mod tests;
 
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
 use self::{
     matching::{Matched, Matcher},
@@ -50,6 +50,9 @@ const VALUES_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// A fact that may match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecallCandidate<'a> {
+    /// Path form of the scope that the row belongs to, as whoever keeps it has it. It has no part in the
+    /// ranking, and comes back with the fact.
+    pub scope: &'a str,
     /// Its key.
     pub key: &'a str,
     /// Its value.
@@ -63,6 +66,8 @@ pub struct RecallCandidate<'a> {
 /// A fact that matches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecalledFact {
+    /// Path form of the scope that the row belongs to, as it was offered: who asks compares it.
+    pub scope: String,
     /// Its key.
     pub key: String,
     /// Its value.
@@ -133,7 +138,7 @@ pub fn folded_fact(key: &str, value: &str) -> String {
 /// let query = RecallQuery::parse("cat");
 /// let mut recall = Recall::new(&query, 10);
 /// for (order, (key, value)) in (1..).zip(facts) {
-///     recall.offer(RecallCandidate { key, value, order, age_seconds: 60 });
+///     recall.offer(RecallCandidate { scope: "acme/main", key, value, order, age_seconds: 60 });
 /// }
 /// assert!(recall.needs_scan(), "fewer than ten have a word of the query");
 /// assert!(recall.unread().is_empty());
@@ -146,6 +151,8 @@ pub struct Recall<'q> {
     matcher: Matcher<'q>,
     limit: usize,
     facts: BTreeMap<String, Seen>,
+    /// Scope of the fact that was offered last: those of one recall are as good as always of one.
+    scope: Arc<str>,
     /// Facts with a term.
     with_term: usize,
     values_bytes: usize,
@@ -155,6 +162,7 @@ pub struct Recall<'q> {
 /// A fact that matches.
 #[derive(Debug)]
 struct Seen {
+    scope: Arc<str>,
     matched: Matched,
     order: i64,
     age_seconds: u64,
@@ -171,6 +179,7 @@ impl<'q> Recall<'q> {
             matcher: Matcher::new(query),
             limit,
             facts: BTreeMap::new(),
+            scope: Arc::from(""),
             with_term: 0,
             values_bytes: 0,
             values_bytes_max: VALUES_BYTES_MAX,
@@ -196,7 +205,11 @@ impl<'q> Recall<'q> {
         }
         self.with_term += usize::from(matched.has_term());
         self.values_bytes += fact.value.len();
+        if *self.scope != *fact.scope {
+            self.scope = Arc::from(fact.scope);
+        }
         let seen = Seen {
+            scope: Arc::clone(&self.scope),
             matched,
             order: fact.order,
             age_seconds: fact.age_seconds,
@@ -246,6 +259,7 @@ impl<'q> Recall<'q> {
         let answer = best.into_iter().filter_map(|(grade, key)| {
             let seen = self.facts.remove(&key)?;
             Some(RecalledFact {
+                scope: (*seen.scope).to_owned(),
                 key,
                 value: seen.value?,
                 score: weights.score(grade),

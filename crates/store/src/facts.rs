@@ -85,6 +85,8 @@ pub struct Facts {
 /// A fact as the store keeps it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedFact {
+    /// Path form of the scope that the row belongs to, as the store has it: who asks compares it.
+    pub scope: String,
     /// The fact.
     pub fact: Fact,
     /// Grows with each time that a fact of the store is remembered.

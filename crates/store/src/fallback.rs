@@ -58,6 +58,7 @@ pub(crate) async fn texts<S: NoteStore + ?Sized>(
         if let Some(note) = read {
             bytes += note.content.len();
             part.notes.push(NoteText {
+                scope: note.scope,
                 name,
                 content: note.content,
                 version: note.version,

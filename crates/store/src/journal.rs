@@ -26,6 +26,8 @@ pub struct Changes {
 /// A change of a note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalEntry {
+    /// Path form of the scope that the row belongs to, as the store has it: who asks compares it.
+    pub scope: String,
     /// Id of the operation.
     pub operation_id: String,
     /// `edit`, `write` or `delete`.

@@ -8,13 +8,14 @@ use notekeeper_domain::{
 
 use crate::{Facts, ListedFact};
 
-/// A row of facts, as databases have it: key, value, number, age in seconds.
-pub(crate) type FactRow = (String, String, i64, i64);
+/// A row of facts, as databases have it: scope, key, value, number, age in seconds.
+pub(crate) type FactRow = (String, String, String, i64, i64);
 
 impl ListedFact {
     /// The fact of a row; `None` where no operation accepts such a one.
-    pub(crate) fn of_row((key, value, order, age_seconds): FactRow) -> Option<Self> {
+    pub(crate) fn of_row((scope, key, value, order, age_seconds): FactRow) -> Option<Self> {
         Some(Self {
+            scope,
             fact: Fact::new(&key, value).ok()?,
             order,
             age_seconds: u64::try_from(age_seconds).unwrap_or_default(),
@@ -23,6 +24,7 @@ impl ListedFact {
 
     pub(crate) fn candidate(&self) -> RecallCandidate<'_> {
         RecallCandidate {
+            scope: &self.scope,
             key: self.fact.key.as_str(),
             value: self.fact.value(),
             order: self.order,
@@ -59,6 +61,7 @@ impl Facts {
 /// What an empty query finds: facts as they are.
 pub(crate) fn recalled(rows: Vec<FactRow>) -> Vec<RecalledFact> {
     let recalled = facts_of(rows).into_iter().map(|listed| RecalledFact {
+        scope: listed.scope,
         key: listed.fact.key.as_str().to_owned(),
         value: listed.fact.value().to_owned(),
         score: 0.0,

@@ -2,8 +2,8 @@
 
 use crate::{Changes, JournalEntry, ReceiptStatus, counts::token};
 
-/// A row of the journal: operation, kind, note, status, version, time.
-pub(crate) type JournalRow = (String, String, String, String, Option<i64>, String);
+/// A row of the journal: scope, operation, kind, note, status, version, time.
+pub(crate) type JournalRow = (String, String, String, String, String, Option<i64>, String);
 
 /// The changes of rows, of which there is one more than `limit` where there are more. Odd ones, which a
 /// person made with a console, are passed over.
@@ -19,8 +19,11 @@ pub(crate) fn changes_of(mut rows: Vec<JournalRow>, limit: usize) -> Changes {
     Changes { changes, more }
 }
 
-fn entry_of((operation_id, kind, note, status, version, at): JournalRow) -> Option<JournalEntry> {
+fn entry_of(
+    (scope, operation_id, kind, note, status, version, at): JournalRow,
+) -> Option<JournalEntry> {
     Some(JournalEntry {
+        scope,
         operation_id,
         kind,
         note,

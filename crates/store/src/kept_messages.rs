@@ -1,5 +1,7 @@
 //! Parts of transcripts as rows of a database hold them.
 
+use std::collections::BTreeSet;
+
 use notekeeper_domain::{ConversationId, StoredMessage};
 
 use crate::{
@@ -25,6 +27,7 @@ pub(crate) struct PartOfRows {
     bytes_max: usize,
     bytes: usize,
     messages: Vec<StoredMessage>,
+    scopes: BTreeSet<String>,
 }
 
 impl PartOfRows {
@@ -34,11 +37,12 @@ impl PartOfRows {
             bytes_max,
             bytes: 0,
             messages: Vec::new(),
+            scopes: BTreeSet::new(),
         }
     }
 
-    /// Takes the next message; `false` where it has no room.
-    pub(crate) fn take(&mut self, json: &str) -> Result<bool, StoreError> {
+    /// Takes the next message, with the scope of its row; `false` where it has no room.
+    pub(crate) fn take(&mut self, scope: &str, json: &str) -> Result<bool, StoreError> {
         self.bytes = self.bytes.saturating_add(json.len());
         if self.bytes > self.bytes_max && !self.messages.is_empty() {
             return Ok(false);
@@ -46,6 +50,9 @@ impl PartOfRows {
         let message = StoredMessage::from_json(json)
             .map_err(|_| StoreError::Unexpected("a message is not as it was added".to_owned()))?;
         self.messages.push(message);
+        if !self.scopes.contains(scope) {
+            self.scopes.insert(scope.to_owned());
+        }
         Ok(true)
     }
 
@@ -56,6 +63,7 @@ impl PartOfRows {
         let end = selected.start + self.messages.len() as u64;
         TranscriptPart {
             messages: self.messages,
+            scopes: self.scopes,
             first: selected.start,
             bounds,
             more: end < selected.end,
@@ -70,8 +78,8 @@ fn bounds(first: i64, next: i64) -> TranscriptBounds {
     }
 }
 
-/// A row of a list of conversations, as databases have it: id, first and next position, time.
-pub(crate) type ConversationRow = (String, i64, i64, String);
+/// A row of a list of conversations, as databases have it: scope, id, first and next position, time.
+pub(crate) type ConversationRow = (String, String, i64, i64, String);
 
 impl Conversations {
     /// The first rows of a list that goes one further where there are more. Odd ids are passed over,
@@ -82,8 +90,9 @@ impl Conversations {
         let listed = rows.len();
         let conversations: Vec<_> = rows
             .into_iter()
-            .filter_map(|(id, first, next, updated_at)| {
+            .filter_map(|(scope, id, first, next, updated_at)| {
                 Some(ListedConversation {
+                    scope,
                     id: ConversationId::parse(&id).ok()?,
                     bounds: bounds(first, next),
                     updated_at: Some(updated_at),

@@ -4,6 +4,9 @@ use notekeeper_domain::NoteName;
 
 use crate::{NoteText, NoteTexts, TextBounds, counts::token};
 
+/// A row of texts, as databases have it: scope, name, version, content.
+pub(crate) type TextRow = (String, String, i64, String);
+
 /// One part of all texts, taken row by row.
 #[derive(Debug)]
 pub(crate) struct TextsOfRows {
@@ -26,8 +29,8 @@ impl TextsOfRows {
         }
     }
 
-    /// Takes a row: name, version, content. Whether it fits; where it doesn't, there are more.
-    pub(crate) fn take(&mut self, (name, version, content): (String, i64, String)) -> bool {
+    /// Takes a row: scope, name, version, content. Whether it fits; where it doesn't, there are more.
+    pub(crate) fn take(&mut self, (scope, name, version, content): TextRow) -> bool {
         if self.rows == self.bounds.notes_max || self.bytes > self.bounds.bytes_max {
             self.part.more = true;
             return false;
@@ -36,6 +39,7 @@ impl TextsOfRows {
         self.bytes += content.len();
         match NoteName::parse(&name) {
             Ok(name) => self.part.notes.push(NoteText {
+                scope,
                 name,
                 content,
                 version: token(version),

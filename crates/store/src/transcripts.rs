@@ -1,6 +1,6 @@
 //! The transcripts of a store: messages of conversations, in order.
 
-use std::ops::Range;
+use std::{collections::BTreeSet, ops::Range};
 
 use async_trait::async_trait;
 use notekeeper_domain::{ConversationId, Operation, Scope, StoredMessage};
@@ -131,6 +131,9 @@ pub struct TranscriptBounds {
 pub struct TranscriptPart {
     /// The messages, ascending.
     pub messages: Vec<StoredMessage>,
+    /// Path forms of the scopes that the rows of these messages belong to, as the store has them: who asks
+    /// compares them. None where there is no message.
+    pub scopes: BTreeSet<String>,
     /// Position of the first of them; where there is none, of the end of the selection within the
     /// bounds.
     pub first: u64,
@@ -152,6 +155,8 @@ pub struct Conversations {
 /// A conversation in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedConversation {
+    /// Path form of the scope that the row belongs to, as the store has it: who asks compares it.
+    pub scope: String,
     /// Its id.
     pub id: ConversationId,
     /// Where its messages are.

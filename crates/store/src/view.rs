@@ -7,6 +7,8 @@ use crate::{counts::token, kept_metadata::kept_metadata};
 /// A note, or its first characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotePart {
+    /// Path form of the scope that the note is kept in, as the store has it: who asks compares it.
+    pub scope: String,
     /// The text, cut to the bound of the read.
     pub content: String,
     /// Whether anything was cut.
@@ -60,6 +62,8 @@ pub struct NoteTexts {
 /// A note with its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteText {
+    /// Path form of the scope that the row belongs to, as the store has it: who asks compares it.
+    pub scope: String,
     /// Name of the note.
     pub name: NoteName,
     /// The text, cut to the bound of the read.

@@ -67,6 +67,12 @@ impl Shelf {
         self.scopes.get(scope.as_str())
     }
 
+    /// A note, with the scope that it stands under here.
+    pub(crate) fn note(&self, scope: &Scope, name: &NoteName) -> Option<(&str, &Note)> {
+        let (own, within) = self.scopes.get_key_value(scope.as_str())?;
+        Some((own, within.notes.get(name.as_str())?))
+    }
+
     /// The receipt of an operation, if it has one.
     pub(crate) fn receipt(
         &self,

@@ -109,12 +109,11 @@ impl NoteStore for ShelfStore {
         chars_max: usize,
     ) -> Result<Option<NotePart>, StoreError> {
         let shelf = self.0.shelf();
-        let note = shelf
-            .compartment(scope)
-            .and_then(|within| within.notes.get(name.as_str()));
-        Ok(note.map(|note| {
+        Ok(shelf.note(scope, name).map(|(own, note)| {
             let (content, truncated) = char_prefix(&note.content, chars_max);
             NotePart {
+                // Where the note stands, not where it was looked for: sources compare the two.
+                scope: own.to_owned(),
                 content: content.to_owned(),
                 truncated,
                 version: note.version(),

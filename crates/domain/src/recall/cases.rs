@@ -34,6 +34,7 @@ fn recalled(case: &Case) -> Vec<String> {
     let candidates = (1..)
         .zip(&case.facts)
         .map(|(order, (key, value))| RecallCandidate {
+            scope: "t/main",
             key,
             value,
             order,

@@ -124,11 +124,31 @@ fn scores_tell_whole_words_prefixes_and_substrings_apart() {
 }
 
 #[test]
+fn each_fact_comes_back_with_the_scope_that_it_was_offered_with() {
+    let query = RecallQuery::parse("tea");
+    let mut recall = Recall::new(&query, 10);
+    for (order, scope) in (1..).zip(["t/main", "other/main", "t/main"]) {
+        recall.offer(RecallCandidate {
+            scope,
+            key: &format!("drink {order}"),
+            value: "tea",
+            order,
+            age_seconds: 0,
+        });
+    }
+    assert_eq!(recall.unread(), [""; 0]);
+    let found = recall.finish();
+    let scopes: Vec<&str> = found.iter().map(|fact| fact.scope.as_str()).collect();
+    assert_eq!(scopes, ["t/main", "other/main", "t/main"]);
+}
+
+#[test]
 fn of_two_states_of_a_fact_the_later_counts() {
     let query = RecallQuery::parse("tea");
     let offer = |recall: &mut Recall<'_>, value, order| {
         let (key, age_seconds) = ("drink", 0);
         recall.offer(RecallCandidate {
+            scope: "t/main",
             key,
             value,
             order,
@@ -186,6 +206,7 @@ fn values_that_were_let_go_are_asked_for() {
 
 fn candidate(facts: &[(String, String)], n: usize) -> RecallCandidate<'_> {
     RecallCandidate {
+        scope: "t/main",
         key: &facts[n].0,
         value: &facts[n].1,
         order: i64::try_from(n).unwrap(),
@@ -305,6 +326,7 @@ proptest! {
         }
         for fact in &found {
             let fact = RecallCandidate {
+                scope: &fact.scope,
                 key: &fact.key, value: &fact.value, order: fact.order, age_seconds: fact.age_seconds,
             };
             prop_assert!(

@@ -24,10 +24,19 @@ pub(super) fn notebook<'s, S: Store>(store: &'s S, scope: &str) -> Notebook<'s, 
 
 impl<S: Store> Notebook<'_, S> {
     pub(super) async fn read(&self, file: &str) -> Option<NotePart> {
-        self.store
+        let read = self
+            .store
             .read(&self.scope, &name(file), CHARS_MAX)
             .await
-            .expect("read answers")
+            .expect("read answers");
+        if let Some(note) = &read {
+            assert_eq!(
+                note.scope,
+                self.scope.as_str(),
+                "a note says its scope, which is the caller's alone"
+            );
+        }
+        read
     }
 
     pub(super) async fn text(&self, file: &str) -> Option<String> {

@@ -26,7 +26,15 @@ async fn newest<S>(
     limit: usize,
 ) -> Vec<JournalEntry> {
     let newest = journal.newest_changes(&notebook.scope, limit).await;
-    newest.expect("newest changes are told").changes
+    let changes = newest.expect("newest changes are told").changes;
+    for entry in &changes {
+        assert_eq!(
+            entry.scope,
+            notebook.scope.as_str(),
+            "each change says its scope, which is the caller's alone"
+        );
+    }
+    changes
 }
 
 /// What an entry says, without its version and time.

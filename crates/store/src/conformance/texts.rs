@@ -29,7 +29,15 @@ async fn texts<S: Store>(
     bounds: TextBounds,
 ) -> NoteTexts {
     let texts = notebook.store.texts(&notebook.scope, after, bounds).await;
-    texts.expect("texts are read")
+    let texts = texts.expect("texts are read");
+    for note in &texts.notes {
+        assert_eq!(
+            note.scope,
+            notebook.scope.as_str(),
+            "each text says its scope, which is the caller's alone"
+        );
+    }
+    texts
 }
 
 fn said(part: &NoteTexts) -> Vec<(&str, &str)> {
@@ -203,5 +211,7 @@ async fn look_alike_scopes_are_apart<S: Store>(store: &S) {
         let scope = notebook.scope.as_str();
         let found = texts(notebook, None, ALL).await;
         assert_eq!(said(&found), [("a.md", scope)], "texts of `{scope}` alone");
+        let read = notebook.text("a.md").await;
+        assert_eq!(read.as_deref(), Some(scope), "the note of `{scope}` alone");
     }
 }

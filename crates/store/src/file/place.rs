@@ -38,6 +38,15 @@ pub(super) struct Place {
     pub(super) path: String,
 }
 
+impl Place {
+    /// Path of the directory that holds it, without links: of the scope that the file is kept in, which
+    /// a link to it needn't be in.
+    pub(super) fn scope(&self) -> &str {
+        let directory = self.path.strip_suffix(&*self.name).unwrap_or_default();
+        directory.strip_suffix('/').unwrap_or(directory)
+    }
+}
+
 /// What to do about directories that are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {

@@ -42,7 +42,7 @@ pub(super) fn read(
             None => Known::NOTHING,
         };
         if is_certain(work, &place, &text, &known)? {
-            return Ok(Some(seen(text, &known)));
+            return Ok(Some(seen(&place, text, &known)));
         }
         if known.in_progress {
             break;
@@ -61,12 +61,13 @@ fn is_certain(work: &Work<'_>, place: &Place, text: &Text, known: &Known) -> Res
     Ok(!known.in_progress && text::stamp(place)? == Some(text.state.stamp))
 }
 
-fn seen(text: Text, known: &Known) -> Seen {
+fn seen(place: &Place, text: Text, known: &Known) -> Seen {
     let (version, operation_id) = known.version(&text.state);
     Seen {
         chars: text.chars,
         stamp: text.state.stamp,
         part: NotePart {
+            scope: place.scope().to_owned(),
             content: text.prefix,
             truncated: text.truncated,
             version,

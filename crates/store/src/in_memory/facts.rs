@@ -16,6 +16,7 @@ use crate::{
 /// A fact as it was remembered last.
 #[derive(Debug, Clone)]
 pub(super) struct KeptFact {
+    scope: Scope,
     /// Shared with recalls, which go on after the lock was given back.
     fact: Arc<Fact>,
     order: i64,
@@ -25,6 +26,7 @@ pub(super) struct KeptFact {
 impl KeptFact {
     fn candidate(&self) -> RecallCandidate<'_> {
         RecallCandidate {
+            scope: self.scope.as_str(),
             key: self.fact.key.as_str(),
             value: self.fact.value(),
             order: self.order,
@@ -38,6 +40,7 @@ impl KeptFact {
 
     fn listed(&self) -> ListedFact {
         ListedFact {
+            scope: self.scope.as_str().to_owned(),
             fact: Fact::clone(&self.fact),
             order: self.order,
             age_seconds: self.age_seconds(),
@@ -73,6 +76,7 @@ impl FactStore for InMemoryStore {
         }
         state.last_order += 1;
         let kept = KeptFact {
+            scope: scope.clone(),
             fact: Arc::new(fact.clone()),
             order: state.last_order,
             remembered_at: Instant::now(),

@@ -58,6 +58,13 @@ impl InMemoryStore {
     }
 }
 
+impl State {
+    /// What is kept of a scope, with the scope that it is kept under.
+    fn kept(&self, scope: &Scope) -> Option<(&Scope, &ScopeState)> {
+        self.scopes.get_key_value(scope)
+    }
+}
+
 impl Store for InMemoryStore {
     fn snapshots(&self) -> Option<&dyn SnapshotStore> {
         Some(self)

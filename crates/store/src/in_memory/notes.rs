@@ -92,7 +92,7 @@ impl InMemoryStore {
             None => drop(in_scope.notes.remove(name)),
         }
         let receipts = &mut in_scope.receipts;
-        receipts.keep_change(operation, kind, name, &receipt);
+        receipts.keep_change(operation, kind, (scope, name), &receipt);
         Ok(receipt)
     }
 }
@@ -111,12 +111,12 @@ impl NoteStore for InMemoryStore {
     ) -> Result<Option<NotePart>, StoreError> {
         let state = self.lock();
         let note = state
-            .scopes
-            .get(scope)
-            .and_then(|in_scope| in_scope.notes.get(name));
-        Ok(note.map(|note| {
+            .kept(scope)
+            .and_then(|(own, in_scope)| Some((own, in_scope.notes.get(name)?)));
+        Ok(note.map(|(own, note)| {
             let (content, truncated) = char_prefix(&note.content, chars_max);
             NotePart {
+                scope: own.as_str().to_owned(),
                 content: content.to_owned(),
                 truncated,
                 version: note.version.clone(),

@@ -5,7 +5,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use notekeeper_domain::{Fingerprint, NoteName, Operation, OperationId};
+use notekeeper_domain::{Fingerprint, NoteName, Operation, OperationId, Scope};
 
 use crate::{
     ChunksKept, FactForgotten, FactKept, JournalEntry, MessagesAdded, MessagesCleared,
@@ -83,7 +83,7 @@ impl Receipts {
         &mut self,
         operation: Option<&Operation>,
         kind: &str,
-        note: &NoteName,
+        (scope, note): (&Scope, &NoteName),
         made: &Receipt,
     ) {
         self.keep(operation, made);
@@ -93,6 +93,7 @@ impl Receipts {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
         let seconds = since_1970.map_or(0, |since| since.as_secs());
         self.changes.push_back(JournalEntry {
+            scope: scope.as_str().to_owned(),
             operation_id: operation.id.as_str().to_owned(),
             kind: kind.to_owned(),
             note: note.as_str().to_owned(),

@@ -29,7 +29,8 @@ impl Transcript {
         }
     }
 
-    fn part(&self, selection: MessageSelection, bytes_max: usize) -> TranscriptPart {
+    /// A part, of the scope that this is kept under.
+    fn part(&self, scope: &Scope, selection: MessageSelection, bytes_max: usize) -> TranscriptPart {
         let bounds = self.bounds();
         let positions = selection.within(bounds);
         let index = |position: u64| usize::try_from(position - self.first).unwrap_or(usize::MAX);
@@ -42,6 +43,10 @@ impl Transcript {
         let count = fitting.count().max(1).min(selected.len());
         TranscriptPart {
             messages: selected[..count].to_vec(),
+            scopes: (count > 0)
+                .then(|| scope.as_str().to_owned())
+                .into_iter()
+                .collect(),
             first: positions.start,
             bounds,
             more: count < selected.len(),
@@ -113,11 +118,12 @@ impl TranscriptStore for InMemoryStore {
         bytes_max: usize,
     ) -> Result<TranscriptPart, StoreError> {
         let state = self.lock();
-        let in_scope = state.scopes.get(scope);
-        let transcript = in_scope.and_then(|in_scope| in_scope.transcripts.get(conversation));
-        Ok(match transcript {
-            Some(transcript) => transcript.part(selection, bytes_max),
-            None => Transcript::default().part(selection, bytes_max),
+        let kept = state
+            .kept(scope)
+            .and_then(|(own, in_scope)| Some((own, in_scope.transcripts.get(conversation)?)));
+        Ok(match kept {
+            Some((own, transcript)) => transcript.part(own, selection, bytes_max),
+            None => Transcript::default().part(scope, selection, bytes_max),
         })
     }
 
@@ -128,13 +134,14 @@ impl TranscriptStore for InMemoryStore {
         conversations_max: usize,
     ) -> Result<Conversations, StoreError> {
         let state = self.lock();
-        let Some(in_scope) = state.scopes.get(scope) else {
+        let Some((own, in_scope)) = state.kept(scope) else {
             return Ok(Conversations::default());
         };
         let after = after.map_or(Bound::Unbounded, Bound::Excluded);
         let mut listed = in_scope.transcripts.range((after, Bound::Unbounded));
         let first = listed.by_ref().take(conversations_max);
         let first = first.map(|(id, transcript)| ListedConversation {
+            scope: own.as_str().to_owned(),
             id: id.clone(),
             bounds: transcript.bounds(),
             updated_at: None,

@@ -38,16 +38,24 @@ impl KeptChunk {
 }
 
 impl InMemoryStore {
-    /// All chunks of the scope, collection and model, of one moment, ascending by id.
-    fn all_chunks(&self, scope: &Scope, collection: &VectorCollection) -> Vec<Arc<Chunk>> {
+    /// All chunks of the scope, collection and model, of one moment, ascending by id, with path form of the
+    /// scope that they are kept under.
+    fn all_chunks(
+        &self,
+        scope: &Scope,
+        collection: &VectorCollection,
+    ) -> (String, Vec<Arc<Chunk>>) {
         let state = self.lock();
-        let in_scope = state.scopes.get(scope);
-        let kept = in_scope.and_then(|in_scope| in_scope.chunks.get(&collection.name));
+        let Some((own, in_scope)) = state.kept(scope) else {
+            return Default::default();
+        };
+        let kept = in_scope.chunks.get(&collection.name);
         let of_model = kept
             .into_iter()
             .flat_map(BTreeMap::values)
             .filter(|kept| kept.model == collection.model);
-        of_model.map(|kept| Arc::clone(&kept.chunk)).collect()
+        let chunks = of_model.map(|kept| Arc::clone(&kept.chunk)).collect();
+        (own.as_str().to_owned(), chunks)
     }
 }
 
@@ -106,7 +114,8 @@ impl VectorStore for InMemoryStore {
     ) -> Result<Vec<FoundChunk>, StoreError> {
         check_collection(collection)?;
         check_embedding(embedding)?;
-        let (chunks, wanted) = (self.all_chunks(scope, collection), unit(embedding));
+        let (own, chunks) = self.all_chunks(scope, collection);
+        let wanted = unit(embedding);
         let (mut nearest, mut pauses) = (Nearest::new(), Pauses::default());
         for (place, chunk) in chunks.iter().enumerate() {
             if chunk.embedding.len() == wanted.len() && condition.matches(&chunk.metadata) {
@@ -117,7 +126,7 @@ impl VectorStore for InMemoryStore {
         }
         let nearest = nearest.finish(limit).into_iter();
         let found = nearest.map(|(similarity, place)| FoundChunk {
-            scope: scope.as_str().to_owned(),
+            scope: own.clone(),
             id: chunks[place].id.clone(),
             content: chunks[place].content.clone(),
             metadata: chunks[place].metadata.clone(),
@@ -132,7 +141,7 @@ impl VectorStore for InMemoryStore {
         collection: &VectorCollection,
     ) -> Result<Vec<ChunkMark>, StoreError> {
         check_collection(collection)?;
-        let chunks = self.all_chunks(scope, collection);
+        let (_, chunks) = self.all_chunks(scope, collection);
         let marks = chunks.iter().map(|chunk| ChunkMark {
             id: chunk.id.clone(),
             mark: chunk.mark.clone(),

@@ -119,7 +119,8 @@ pub(super) async fn messages(
     while let Some(row) = rows.try_next().await? {
         bounds = Some((row.try_get("first")?, row.try_get("next")?));
         if let Some(message) = row.try_get("message")? {
-            part.take(message).map_err(Fault::Lasting)?;
+            part.take(row.try_get("scope")?, message)
+                .map_err(Fault::Lasting)?;
         }
     }
     let bounds = bounds.ok_or_else(|| {

@@ -113,7 +113,13 @@ async fn texts_after(
             texts.has_more();
         }
         if let Some(name) = row.try_get("name")? {
-            texts.take((name, row.try_get("version")?, row.try_get("content")?));
+            let scope = row.try_get("scope")?;
+            texts.take((
+                scope,
+                name,
+                row.try_get("version")?,
+                row.try_get("content")?,
+            ));
         }
     }
     Ok(texts)

@@ -206,6 +206,7 @@ async fn read(
         .await?;
     let Some(row) = row else { return Ok(None) };
     Ok(Some(NotePart {
+        scope: row.try_get("scope")?,
         content: row.try_get("content")?,
         truncated: row.try_get("truncated")?,
         version: token(row.try_get("version")?),

@@ -143,7 +143,9 @@ pub(super) async fn messages(
     while let Some(row) = rows.try_next().await? {
         bounds = (row.try_get("first")?, row.try_get("next")?);
         if let Some(message) = row.try_get("message")?
-            && !part.take(message).map_err(Fault::Lasting)?
+            && !part
+                .take(row.try_get("scope")?, message)
+                .map_err(Fault::Lasting)?
         {
             break;
         }

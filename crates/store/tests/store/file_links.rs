@@ -8,7 +8,7 @@ use std::{
 use notekeeper_domain::{SearchAnswer, SearchLimits, SearchQuery};
 use notekeeper_store::{
     Expected, FileOptions, FileStore, MutationError, NoteStore as _, NotebookBounds, OddNote,
-    OddScope, StoreError, WriteRequest,
+    OddScope, StoreError, TextBounds, WriteRequest,
 };
 
 use crate::{
@@ -132,6 +132,47 @@ async fn a_link_to_a_note_is_another_name_for_it() {
         ["a.md", "up.md", "whole.md"]
     );
     assert_eq!(root.prepared().await, 0);
+}
+
+#[tokio::test]
+async fn a_link_into_another_scope_says_where_the_note_is_kept() {
+    let root = FileRoot::new();
+    let store = root.store().await;
+    let (own, other) = (scope("acme/main"), scope("other/main"));
+    append(&store, &own, "a.md", "one", &operation("1", "f"))
+        .await
+        .expect("append");
+    append(&store, &other, "a.md", "two", &operation("2", "f"))
+        .await
+        .expect("append");
+    std::fs::write(root.path("top.md"), "three").expect("write");
+    for (link, to) in [
+        ("beside.md", "a.md"),
+        ("across.md", "../../other/main/a.md"),
+        ("up.md", "../../top.md"),
+    ] {
+        symlink(to, root.path("acme/main").join(link)).expect("link");
+    }
+    let bounds = TextBounds {
+        notes_max: 10,
+        chars_max: CHARS_MAX,
+        bytes_max: 10_000,
+    };
+    let texts = store.texts(&own, None, bounds).await.expect("texts");
+    let told: Vec<(&str, &str)> = texts
+        .notes
+        .iter()
+        .map(|note| (note.name.as_str(), note.scope.as_str()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("a.md", "acme/main"),
+            ("across.md", "other/main"),
+            ("beside.md", "acme/main"),
+            ("up.md", ""),
+        ]
+    );
 }
 
 #[tokio::test]

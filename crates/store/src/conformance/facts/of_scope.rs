@@ -50,10 +50,24 @@ impl<'s> FactsOfScope<'s> {
     }
 
     pub(super) async fn found(&self, key: &str) -> Option<ListedFact> {
-        self.store
+        let found = self
+            .store
             .fact(&self.scope, &fact_key(key))
             .await
-            .expect("fact answers")
+            .expect("fact answers");
+        self.assert_own(found.iter().map(|found| &*found.scope));
+        found
+    }
+
+    #[track_caller]
+    fn assert_own<'r>(&self, scopes: impl Iterator<Item = &'r str>) {
+        for scope in scopes {
+            assert_eq!(
+                scope,
+                self.scope.as_str(),
+                "each fact says its scope, which is the caller's alone"
+            );
+        }
     }
 
     pub(in super::super) async fn value(&self, key: &str) -> Option<String> {
@@ -68,10 +82,13 @@ impl<'s> FactsOfScope<'s> {
 
     pub(super) async fn listed(&self, after: Option<&str>, most: usize) -> Facts {
         let after = after.map(fact_key);
-        self.store
+        let listed = self
+            .store
             .facts(&self.scope, after.as_ref(), most)
             .await
-            .expect("facts answers")
+            .expect("facts answers");
+        self.assert_own(listed.facts.iter().map(|listed| &*listed.scope));
+        listed
     }
 
     /// All keys and values.
@@ -85,10 +102,13 @@ impl<'s> FactsOfScope<'s> {
     }
 
     pub(in super::super) async fn recalled(&self, query: &str, limit: usize) -> Vec<RecalledFact> {
-        self.store
+        let recalled = self
+            .store
             .recall(&self.scope, &RecallQuery::parse(query), limit)
             .await
-            .expect("recall answers, whatever the query")
+            .expect("recall answers, whatever the query");
+        self.assert_own(recalled.iter().map(|recalled| &*recalled.scope));
+        recalled
     }
 
     /// Keys of what is recalled, best first.

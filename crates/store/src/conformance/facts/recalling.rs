@@ -22,6 +22,7 @@ fn by_the_rules(facts: &[(String, String)], query: &str, limit: usize) -> Vec<(S
     loop {
         for (order, (key, value)) in (1..).zip(facts) {
             recall.offer(RecallCandidate {
+                scope: "",
                 key,
                 value,
                 order,

@@ -77,7 +77,13 @@ async fn assert_apart(conversations: &[Conversation<'_>], id: impl Fn(usize) -> 
     let (changed, others) = conversations.split_first().expect("there are some");
     for (index, conversation) in conversations.iter().enumerate() {
         let own = format!("of {index}");
-        assert_eq!(conversation.texts().await, [own.as_str(), &own]);
+        assert_eq!(
+            conversation.texts().await,
+            [own.as_str(), &own],
+            "messages of `{}` in `{}` alone",
+            conversation.id,
+            conversation.scope.as_str()
+        );
     }
     changed.say(&["more"]).await;
     let all = changed.clear(None).await.expect("clear");

@@ -66,10 +66,19 @@ impl<'s> Conversation<'s> {
         selection: MessageSelection,
         bytes_max: usize,
     ) -> TranscriptPart {
-        self.store
+        let part = self
+            .store
             .messages(&self.scope, &self.id, selection, bytes_max)
             .await
-            .expect("messages answers")
+            .expect("messages answers");
+        let scopes: Vec<&str> = part.scopes.iter().map(String::as_str).collect();
+        let own = (!part.messages.is_empty()).then_some(self.scope.as_str());
+        assert_eq!(
+            scopes,
+            own.as_slice(),
+            "messages say their scope, which is the caller's alone"
+        );
+        part
     }
 
     /// All of it, as one part.
@@ -96,10 +105,19 @@ impl<'s> Conversation<'s> {
 
     pub(super) async fn listed(&self, after: Option<&str>, most: usize) -> Conversations {
         let after = after.map(|id| ConversationId::parse(id).expect("suite uses valid ids"));
-        self.store
+        let listed = self
+            .store
             .conversations(&self.scope, after.as_ref(), most)
             .await
-            .expect("conversations answers")
+            .expect("conversations answers");
+        for listed in &listed.conversations {
+            assert_eq!(
+                listed.scope,
+                self.scope.as_str(),
+                "each conversation says its scope, which is the caller's alone"
+            );
+        }
+        listed
     }
 }
 

@@ -20,11 +20,11 @@ with found as (
         offset 0
     ) as begun
 )
-select fact.key, fact.value, fact.order_number, fact.age_seconds
+select fact.scope, fact.key, fact.value, fact.order_number, fact.age_seconds
 from found
 -- This one keeps it from reading all facts of the scope.
 cross join lateral (
-    select key, value, order_number,
+    select scope, key, value, order_number,
         floor(greatest(extract(epoch from now() - remembered_at), 0))::bigint as age_seconds
     from facts
     where scope = $1 and key = found.key

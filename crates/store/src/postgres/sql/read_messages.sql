@@ -40,10 +40,10 @@ with selected as (
     left join measured on measured.bytes <= $6
     group by selected.start, selected.upto
 )
-select selected.first, selected.next, message.message
+select selected.first, selected.next, message.scope, message.message
 from selected
 left join lateral (
-    select position, message
+    select scope, position, message
     from messages
     where scope = $1 and conversation = $2
         and position >= (select start from selected)

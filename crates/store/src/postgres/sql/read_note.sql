@@ -3,6 +3,7 @@
 -- Counting characters takes longer than all else here, so a text with few bytes isn't counted: it
 -- has no more characters than bytes.
 select
+    scope,
     case when octet_length(content) <= $3 then content else left(content, $3) end as content,
     chars > $3 as truncated,
     version,

@@ -23,7 +23,7 @@ with found as (
         offset 0
     ) as begun
 )
-select key, value, order_number,
+select scope, key, value, order_number,
     floor(greatest(extract(epoch from now() - remembered_at), 0))::bigint as age_seconds
 from facts
 where scope = $1

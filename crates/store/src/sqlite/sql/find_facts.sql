@@ -14,7 +14,7 @@ with found as (
     where fact_terms.scope = $1 and fact_terms.term >= wanted.value
         and fact_terms.term < $4 ->> wanted.key
 )
-select facts.key, facts.value, facts.order_number,
+select facts.scope, facts.key, facts.value, facts.order_number,
     max(unixepoch() - unixepoch(facts.remembered_at), 0) as age_seconds
 from found
 cross join facts

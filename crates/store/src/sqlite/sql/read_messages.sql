@@ -6,7 +6,7 @@
 -- enough. So they must come as the index has them, unsorted: there is nothing in front of the
 -- conversation that the planner doesn't know to be one row. `min` and `max` of several values are
 -- what `least` and `greatest` are elsewhere.
-select kept.first, kept.next, message.message
+select kept.first, kept.next, message.scope, message.message
 from conversations as kept
 left join messages as message
     on message.scope = $1 and message.conversation = $2

@@ -3,7 +3,7 @@
 -- $1 scope, $2 texts, as a JSON array
 -- Differs because what find_facts.sql finds isn't here as well: one transaction reads both at one
 -- moment, and costs nothing. Times are kept as text, and counted with unixepoch. Arrays are JSON.
-select key, value, order_number,
+select scope, key, value, order_number,
     max(unixepoch() - unixepoch(remembered_at), 0) as age_seconds
 from facts
 where scope = $1

@@ -60,6 +60,12 @@ enum Fault {
     AfterIsFirst,
     /// A recall sees another tenant's facts where scopes look alike.
     SeesOthers,
+    /// The same, and says that they are the caller's.
+    LiesOfScope,
+    /// What is recalled says no scope.
+    RecallsOfNobody,
+    /// What is listed says no scope.
+    ListsOfNobody,
     /// What is found by an old text of a fact is found still.
     StaleTerms,
     /// What was forgotten is found still.
@@ -79,7 +85,7 @@ enum Fault {
 }
 
 /// What each fault is found by.
-const FAULTS: [(Fault, &str); 29] = [
+const FAULTS: [(Fault, &str); 32] = [
     (Fault::Doubles, "there is one fact of each key"),
     (Fault::ForgetsLater, "forgetting again doesn't forget"),
     (
@@ -110,6 +116,9 @@ const FAULTS: [(Fault, &str); 29] = [
     (Fault::ListsByCase, "by code point"),
     (Fault::AfterIsFirst, "after"),
     (Fault::SeesOthers, "alone"),
+    (Fault::LiesOfScope, "facts of `john_doe/main` alone"),
+    (Fault::RecallsOfNobody, "each fact says its scope"),
+    (Fault::ListsOfNobody, "each fact says its scope"),
     (Fault::StaleTerms, "it is found by its last value alone"),
     (Fault::FindsForgotten, "what was forgotten isn't recalled"),
     (Fault::NeverScans, "recall"),
@@ -198,6 +207,7 @@ impl FaultyFacts {
                 let orders = self.orders.lock().expect("no case panics with it");
                 listed.order = orders[&(scope.clone(), listed.fact.key.clone())];
             }
+            Fault::ListsOfNobody => listed.scope.clear(),
             Fault::Milliseconds => listed.age_seconds = 10_000 + listed.age_seconds * 1_000,
             _ => {}
         }
@@ -312,6 +322,14 @@ impl FactStore for FaultyFacts {
                 let other = Scope::parse("john-doe/main").expect("valid");
                 found.extend(self.inner.recall(&other, query, limit).await?);
             }
+            Fault::LiesOfScope if scope.as_str() == "john_doe/main" => {
+                let other = Scope::parse("john-doe/main").expect("valid");
+                found.extend(self.inner.recall(&other, query, limit).await?);
+                for fact in &mut found {
+                    fact.scope = scope.as_str().to_owned();
+                }
+            }
+            Fault::RecallsOfNobody => found.iter_mut().for_each(|fact| fact.scope.clear()),
             Fault::StaleTerms | Fault::FindsForgotten => {
                 // Of those that are there, or of those that aren't.
                 let current = self.fault == Fault::StaleTerms;

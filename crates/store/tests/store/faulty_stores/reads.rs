@@ -43,10 +43,22 @@ enum Fault {
     OldVersions,
     /// Another tenant's texts are read where scopes look alike.
     SeesOthers,
+    /// The same, and they are said to be the caller's.
+    LiesOfTexts,
+    /// Texts say no scope.
+    TextsOfNobody,
+    /// Another tenant's note is read where scopes look alike, and said to be the caller's.
+    LiesOfNotes,
+    /// A note says no scope.
+    NotesOfNobody,
+    /// Another tenant's changes are told where scopes look alike, and said to be the caller's.
+    LiesOfChanges,
+    /// Changes say no scope.
+    ChangesOfNobody,
 }
 
 /// What each fault is found by.
-const FAULTS: [(Fault, &str); 15] = [
+const FAULTS: [(Fault, &str); 21] = [
     (Fault::OldestFirst, "the newest change is told first"),
     (Fault::ByName, "the newest change is told first"),
     (
@@ -71,6 +83,12 @@ const FAULTS: [(Fault, &str); 15] = [
     (Fault::IgnoresBytes, "a part has about"),
     (Fault::OldVersions, "each text is of its version"),
     (Fault::SeesOthers, "alone"),
+    (Fault::LiesOfTexts, "texts of `john_doe/main` alone"),
+    (Fault::TextsOfNobody, "each text says its scope"),
+    (Fault::LiesOfNotes, "the note of `john_doe/main` alone"),
+    (Fault::NotesOfNobody, "a note says its scope"),
+    (Fault::LiesOfChanges, "changes of `john_doe/main` alone"),
+    (Fault::ChangesOfNobody, "each change says its scope"),
 ];
 
 #[tokio::test]
@@ -109,6 +127,14 @@ impl JournalStore for Faulty {
                 let other = Scope::parse("john-doe/main").expect("valid");
                 all.extend(self.inner.newest_changes(&other, limit).await?.changes);
             }
+            Fault::LiesOfChanges if scope.as_str() == "john_doe/main" => {
+                let other = Scope::parse("john-doe/main").expect("valid");
+                all.extend(self.inner.newest_changes(&other, limit).await?.changes);
+                for entry in &mut all {
+                    entry.scope = scope.as_str().to_owned();
+                }
+            }
+            Fault::ChangesOfNobody => all.iter_mut().for_each(|entry| entry.scope.clear()),
             Fault::Few => all.truncate(500),
             Fault::LocalTimes => {
                 for entry in &mut all {
@@ -141,7 +167,19 @@ impl NoteStore for Faulty {
         name: &NoteName,
         chars_max: usize,
     ) -> Result<Option<NotePart>, StoreError> {
-        self.inner.read(scope, name, chars_max).await
+        let mut read = self.inner.read(scope, name, chars_max).await?;
+        match (self.fault, &mut read) {
+            (Fault::LiesOfNotes, read) if scope.as_str() == "john_doe/main" => {
+                let other = Scope::parse("john-doe/main").expect("valid");
+                *read = self.inner.read(&other, name, chars_max).await?;
+                if let Some(note) = read {
+                    note.scope = scope.as_str().to_owned();
+                }
+            }
+            (Fault::NotesOfNobody, Some(note)) => note.scope.clear(),
+            _ => {}
+        }
+        Ok(read)
     }
 
     async fn write(
@@ -227,6 +265,14 @@ impl NoteStore for Faulty {
                 let other = Scope::parse("john-doe/main").expect("valid");
                 part = self.inner.texts(&other, after, bounds).await?;
             }
+            Fault::LiesOfTexts if scope.as_str() == "john_doe/main" => {
+                let other = Scope::parse("john-doe/main").expect("valid");
+                part = self.inner.texts(&other, after, bounds).await?;
+                for note in &mut part.notes {
+                    note.scope = scope.as_str().to_owned();
+                }
+            }
+            Fault::TextsOfNobody => part.notes.iter_mut().for_each(|note| note.scope.clear()),
             _ => {}
         }
         Ok(part)

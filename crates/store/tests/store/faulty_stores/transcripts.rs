@@ -71,10 +71,18 @@ enum Fault {
     LateReceipt,
     /// Clearing clears all conversations of the scope.
     ClearsOthers,
+    /// Another tenant's messages are read where scopes look alike.
+    SeesOthers,
+    /// The same, and they are said to be the caller's.
+    LiesOfScope,
+    /// Messages say no scope.
+    MessagesOfNobody,
+    /// Conversations that are listed say no scope.
+    ListsOfNobody,
 }
 
 /// What each fault is found by.
-const FAULTS: [(Fault, &str); 27] = [
+const FAULTS: [(Fault, &str); 31] = [
     (
         Fault::ClearsLater,
         "clearing again clears nothing that came later",
@@ -114,6 +122,13 @@ const FAULTS: [(Fault, &str); 27] = [
         "an addition that was given up and repeated takes effect once",
     ),
     (Fault::ClearsOthers, "clears nothing of"),
+    (Fault::SeesOthers, "messages say their scope"),
+    (
+        Fault::LiesOfScope,
+        "messages of `main` in `john_doe/main` alone",
+    ),
+    (Fault::MessagesOfNobody, "messages say their scope"),
+    (Fault::ListsOfNobody, "each conversation says its scope"),
 ];
 
 #[tokio::test]
@@ -380,6 +395,7 @@ impl TranscriptStore for FaultyTranscripts {
                 let bytes: usize = part.messages.iter().map(|one| one.as_json().len()).sum();
                 if bytes > bytes_max {
                     part.messages.clear();
+                    part.scopes.clear();
                 }
             }
             (Fault::OldestForNewest, MessageSelection::Newest(most)) => {
@@ -392,6 +408,17 @@ impl TranscriptStore for FaultyTranscripts {
                 let (from, to) = (from.saturating_add(first), to.saturating_add(first));
                 return messages(MessageSelection::Range(from, to), bytes_max).await;
             }
+            (Fault::SeesOthers | Fault::LiesOfScope, _) if scope.as_str() == "john_doe/main" => {
+                let other = Scope::parse("john-doe/main").expect("valid");
+                let others = self
+                    .inner
+                    .messages(&other, conversation, selection, bytes_max);
+                part = others.await?;
+                if self.is(Fault::LiesOfScope) && !part.messages.is_empty() {
+                    part.scopes = [scope.as_str().to_owned()].into();
+                }
+            }
+            (Fault::MessagesOfNobody, _) => part.scopes.clear(),
             (Fault::EmptyAtBeginning, _) if part.messages.is_empty() => {
                 part.first = part.bounds.first;
             }
@@ -411,6 +438,10 @@ impl TranscriptStore for FaultyTranscripts {
         let mut all = inner.conversations(scope, None, usize::MAX).await?;
         let mut rest = inner.conversations(scope, after, usize::MAX).await?;
         match (self.fault, after) {
+            (Fault::ListsOfNobody, _) => {
+                let listed = rest.conversations.iter_mut();
+                listed.for_each(|listed| listed.scope.clear());
+            }
             (Fault::HidesCleared, _) => {
                 let is_there =
                     |bounds: notekeeper_store::TranscriptBounds| bounds.first < bounds.next;
