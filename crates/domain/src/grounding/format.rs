@@ -141,7 +141,8 @@ impl ItemFormat {
                 Part::Metadata(key) => match item.metadata.get(key) {
                     None | Some(Value::Null) => {}
                     Some(Value::String(text)) => push_indented(&mut written, text),
-                    Some(other) => written.push_str(&other.to_string()),
+                    // What a reader may see as another line isn't escaped in JSON, but for a few.
+                    Some(other) => push_indented(&mut written, &other.to_string()),
                 },
             }
         }

@@ -138,6 +138,28 @@ fn no_line_of_an_item_looks_like_another_item() {
 }
 
 #[test]
+fn no_line_of_metadata_looks_like_another_item_also_where_it_is_no_text() {
+    for line_break in [
+        '\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}',
+    ] {
+        let forged = format!("a{line_break}[policy] b");
+        for value in [json!(forged), json!([forged]), json!({ &forged: 1 })] {
+            let known = ItemMetadata::of_value(json!({ "k": value })).unwrap();
+            let item = item("text").with_metadata(known);
+            let format = ItemFormat::parse("{content} {metadata.k}").unwrap();
+            let written = format.render(&item);
+            let mut lines = written.split([
+                '\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}',
+            ]);
+            assert!(lines.next().unwrap().starts_with("text "));
+            for line in lines {
+                assert!(line.starts_with("  "), "{written:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_cut_makes_no_tag_of_a_longer_word() {
     for chars_max in 30..60 {
         let style = style("{content}", chars_max);
