@@ -1,6 +1,6 @@
 //! The handle `Recall` in a workflow of somebody else's: each method.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use notekeeper_activities::{Notebook, NotebookActivities, Sources, Stores};
 use notekeeper_contract::ChatToolCall;
@@ -36,6 +36,7 @@ struct Heard {
     pad: Vec<String>,
     pad_by_activity: Vec<String>,
     pad_after_write: Vec<String>,
+    pad_after_writing_back: [BTreeMap<String, Value>; 2],
     grounded: Vec<Grounded>,
     by_code: String,
     by_tool: (String, Option<String>),
@@ -152,6 +153,12 @@ async fn use_the_scratchpad<W>(
     pad.write(ctx, [Item::new("Lin", "").with_id("customer")])
         .await?;
     heard.pad_after_write = contents(&pad.query_scratchpad("", 5, &Where::default()));
+    // What was found is written back as it is, with a key that no id can hold, and with values that are no texts.
+    pad.put("k".repeat(500), json!([1, 2]));
+    let found = pad.query_scratchpad("", 5, &Where::default());
+    let before = pad.scratchpad();
+    pad.write(ctx, found).await?;
+    heard.pad_after_writing_back = [before, pad.scratchpad()];
     Ok(())
 }
 
@@ -276,6 +283,9 @@ async fn a_workflow_asks_writes_grounds_and_offers_a_source_by_its_handle_and_te
         ada.pad_after_write,
         ["customer: Lin", r#"order: {"number":7}"#]
     );
+    let [before, after] = &ada.pad_after_writing_back;
+    assert_eq!(before.len(), 3);
+    assert_eq!(after, before);
     let texts: Vec<_> = ada.grounded.iter().map(|it| it.text.as_str()).collect();
     let (refunds, credit) = (&ada.grounded[0].text, &ada.grounded[4].text);
     assert_eq!(texts, [refunds, refunds, refunds, refunds, credit]);

@@ -82,7 +82,9 @@ pub use refusal::Refusal;
 pub use scope::{
     InvalidScope, Scope, SegmentFault, check_store_path, check_store_prefix, short_hash,
 };
-pub use scratchpad::{keyed_text, scratchpad_entry, scratchpad_items, unkeyed_text};
+pub use scratchpad::{
+    SCRATCHPAD_KEY, keyed_text, scratchpad_entry, scratchpad_items, scratchpad_value, unkeyed_text,
+};
 pub use search::{Scan, Scoring, SearchAnswer, SearchLimits, SearchMatch, SearchQuery};
 pub use snapshot::{
     MainNote, MainPart, Notebook, RenderSettings, Rendered, SnapshotCounts, render_snapshot,

@@ -12,6 +12,9 @@ use crate::{
 /// Digits of the ids that items get which bring none.
 const DERIVED_ID_CHARS: usize = 64;
 
+/// Under this key the metadata of an item tells the key of its entry, where no id can hold that.
+pub const SCRATCHPAD_KEY: &str = "scratchpad_key";
+
 /// The entries that match a query, ascending by key: at most `limit`, each under the [id of its key](RecordIds::of_scratchpad),
 /// and none with a score.
 ///
@@ -19,7 +22,9 @@ const DERIVED_ID_CHARS: usize = 64;
 /// value, both in lower case; for a query without words every entry does. What [`scratchpad_entry`] made
 /// of an item is that item again; of another value the item's content is [`keyed_text`], and there is no
 /// metadata. Of a longer text the first
-/// [`ITEM_CHARS_MAX`] characters are the item, and looked at; its metadata has `truncated`.
+/// [`ITEM_CHARS_MAX`] characters are the item, and looked at; its metadata has `truncated`. Where a key is
+/// too long for an id, or has control characters, a digest stands in the id, and the key in the metadata
+/// under [`SCRATCHPAD_KEY`]; an `id` that stands in an entry's metadata isn't shown, since the item has one.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -47,6 +52,13 @@ pub fn scratchpad_items(
     let ids = RecordIds::of_scratchpad();
     let matching = entries.iter().filter_map(|(key, value)| {
         let (text, metadata) = text_and_metadata(value);
+        let id = ids.id(key);
+        let metadata = match ids.is_digest(&id) {
+            true => metadata.with(SCRATCHPAD_KEY, json!(key)),
+            false => metadata,
+        };
+        // What was found can be written back, where an item brings one id.
+        let metadata = metadata.without(&["id"]);
         let keyed = keyed_text(key, &text);
         let (content, is_cut) = char_prefix(&keyed, ITEM_CHARS_MAX);
         let metadata = match is_cut {
@@ -59,7 +71,7 @@ pub fn scratchpad_items(
         if !(words.is_empty() || words.iter().any(has)) || !condition.matches(&metadata) {
             return None;
         }
-        let item = Item::new(content, source).with_id(ids.id(key));
+        let item = Item::new(content, source).with_id(id);
         Some(item.with_metadata(metadata))
     });
     matching.take(limit).collect()
@@ -70,6 +82,29 @@ pub fn scratchpad_entry(item: &Item) -> Value {
     match item.metadata.is_empty() {
         true => json!(item.content),
         false => json!({"content": item.content, "metadata": item.metadata.to_object()}),
+    }
+}
+
+/// The value of an entry after a write: what stands there `before` where the text that is `written` is what
+/// [`scratchpad_items`] makes of it, so that a number, a list or an object that is written back stays one.
+///
+/// ```
+/// use notekeeper_domain::scratchpad_value;
+/// use serde_json::json;
+///
+/// assert_eq!(scratchpad_value(Some(&json!(7)), json!("7")), json!(7));
+/// assert_eq!(scratchpad_value(Some(&json!(7)), json!("8")), json!("8"));
+/// assert_eq!(scratchpad_value(None, json!("7")), json!("7"));
+/// ```
+pub fn scratchpad_value(before: Option<&Value>, written: Value) -> Value {
+    match (before, &written) {
+        (Some(before), Value::String(text)) if text_and_metadata(before).0 == *text => match before
+        {
+            // What was an item with metadata is one without them now.
+            Value::Object(object) if written_item(object).is_some() => written,
+            before => before.clone(),
+        },
+        _ => written,
     }
 }
 
@@ -106,7 +141,7 @@ pub fn unkeyed_text<'t>(key: &str, text: &'t str) -> &'t str {
 fn text_and_metadata(value: &Value) -> (String, ItemMetadata) {
     match value {
         Value::String(text) => (text.clone(), ItemMetadata::default()),
-        Value::Object(object) => match written(object) {
+        Value::Object(object) => match written_item(object) {
             Some((content, metadata)) => (content.to_owned(), ItemMetadata::new(metadata.clone())),
             None => (readable_json(value), ItemMetadata::default()),
         },
@@ -115,7 +150,7 @@ fn text_and_metadata(value: &Value) -> (String, ItemMetadata) {
 }
 
 /// Content and metadata of what [`scratchpad_entry`] made.
-fn written(object: &Map<String, Value>) -> Option<(&str, &Map<String, Value>)> {
+fn written_item(object: &Map<String, Value>) -> Option<(&str, &Map<String, Value>)> {
     let content = object.get("content")?.as_str()?;
     let metadata = object.get("metadata")?.as_object()?;
     (object.len() == 2).then_some((content, metadata))
@@ -211,6 +246,29 @@ mod tests {
             [json!({"truncated": true}), json!({"tier": "public"})]
         );
         assert_eq!(found(&pad, "omega", 5), [""; 0]);
+    }
+
+    #[test]
+    fn a_value_that_is_written_back_as_it_was_found_keeps_its_type() {
+        let pad = entries(json!({
+            "flag": true, "list": [1, "a"], "n": 1.5, "nothing": null, "object": {"b": 1, "a": 2},
+            "text": "1.5", "item": {"content": "x", "metadata": {"tier": "public"}},
+        }));
+        for item in scratchpad_items("pad", &pad, "", &Where::default(), 10) {
+            let key = item
+                .id
+                .as_deref()
+                .and_then(|id| id.strip_prefix("scratchpad:"));
+            let key = key.unwrap();
+            let text = unkeyed_text(key, &item.content);
+            let back = Item::new(text, "pad").with_metadata(item.metadata.clone());
+            let value = scratchpad_value(pad.get(key), scratchpad_entry(&back));
+            assert_eq!(value, pad[key], "{key}");
+            let changed = scratchpad_value(pad.get(key), json!("other"));
+            assert_eq!(changed, json!("other"));
+        }
+        // Metadata that are gone are gone.
+        assert_eq!(scratchpad_value(pad.get("item"), json!("x")), json!("x"));
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(crate) use embedded::{embeddings, is_zero};
 pub use facts::FactsSource;
 pub use file::FileSource;
 pub use journal::JournalSource;
-pub(crate) use kept_items::{lacks, marked_cut, metadata};
+pub(crate) use kept_items::{TRUNCATED, lacks, marked_cut, metadata};
 pub use scratchpad::ScratchpadSource;
 pub use term_vectors::TermVectors;
 pub use tool::ToolSource;

@@ -39,7 +39,7 @@ pub enum SourceError {
         /// How many items it was given.
         items: usize,
     },
-    /// Of several sources some kept the items, and others failed.
+    /// Of several sources some failed; others may have kept the items.
     #[error("{}", partial(.0))]
     PartialWrite(Box<Written>),
     /// Of several sources none answered.
@@ -172,9 +172,15 @@ fn partial(written: &Written) -> String {
         [] => "none".to_owned(),
         names => names.join(", "),
     };
+    let reached = match written.accepted.as_slice() {
+        [] => "no source kept the write".to_owned(),
+        accepted => format!(
+            "the write reached some sources and not others; accepted: {}",
+            names(accepted)
+        ),
+    };
     format!(
-        "the write reached some sources and not others; accepted: {}; refused (read-only): {}; failed: {}",
-        names(&written.accepted),
+        "{reached}; refused (read-only): {}; failed: {}",
         names(&written.refused),
         failures(&written.failed),
     )

@@ -79,15 +79,16 @@ impl Recall {
     }
 
     /// Has the source keep items: at most 100. The id of an item, or a text under `id` in its metadata, is
-    /// its id in the source, where it takes the place of one from before; an item without one gets an
-    /// id of its own. What an item says in `source`, and its score, is passed over.
+    /// its id in the source, where it takes the place of one from before; two that differ are refused. An item
+    /// without one gets an id of its own. What an item says in `source`, and its score, is passed over.
     ///
     /// The operation is drawn when the call is made, and a workflow reset to a point before it draws anew: an
     /// item without an id is then kept twice. Give items ids, or name the operation with
     /// [`Recall::write_with`].
     ///
     /// Where a composition's sources come to different ends, the result says so. What the source has for
-    /// the scratchpad is in it afterwards.
+    /// the scratchpad is in it afterwards; a value that is no text stays one that is none where the item is what
+    /// was found of it.
     ///
     /// # Errors
     ///
@@ -128,7 +129,7 @@ impl Recall {
         async move {
             let mut output = scheduled.await?;
             for (key, value) in std::mem::take(&mut output.scratchpad) {
-                self.put(key, value);
+                self.put_written(key, value);
             }
             Ok(output.into())
         }
@@ -151,14 +152,11 @@ fn conditions(condition: &Where) -> Map<String, Value> {
 }
 
 fn written(item: Item) -> WrittenItem {
-    let metadata = match item.id {
-        Some(id) => item.metadata.with("id", Value::String(id)),
-        None => item.metadata,
-    };
+    // Beside an `id` of the metadata, so that the activity refuses two that differ.
     WrittenItem {
         content: item.content,
-        metadata: metadata.to_object(),
-        ..WrittenItem::default()
+        id: item.id,
+        metadata: item.metadata.to_object(),
     }
 }
 
@@ -170,19 +168,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_id_of_an_item_goes_where_the_activity_looks_for_it() {
-        let metadata = ItemMetadata::of_value(json!({"id": "old", "tier": "public"})).unwrap();
-        let item = Item::new("text", "passed over").with_score(0.5);
-        let plain = written(item.clone().with_metadata(metadata.clone()));
-        assert_eq!(
-            Value::Object(plain.metadata),
-            json!({"id": "old", "tier": "public"})
-        );
-        let own = written(item.with_metadata(metadata).with_id("7"));
-        assert_eq!(
-            Value::Object(own.metadata),
-            json!({"id": "7", "tier": "public"})
-        );
-        assert_eq!(own.content, "text");
+    fn the_id_of_an_item_hides_none_that_stands_in_its_metadata() {
+        for known in [json!({"id": "old", "tier": "public"}), json!({"id": 7})] {
+            let metadata = ItemMetadata::of_value(known.clone()).unwrap();
+            let item = Item::new("text", "passed over").with_score(0.5);
+            let plain = written(item.clone().with_metadata(metadata.clone()));
+            assert_eq!(
+                (plain.id, Value::Object(plain.metadata)),
+                (None, known.clone())
+            );
+            let own = written(item.with_metadata(metadata).with_id("7"));
+            assert_eq!(own.id.as_deref(), Some("7"));
+            assert_eq!(Value::Object(own.metadata), known);
+            assert_eq!(own.content, "text");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use notekeeper_domain::{Item, Where, scratchpad_items};
+use notekeeper_domain::{Item, Where, scratchpad_items, scratchpad_value};
 use serde_json::Value;
 
 use super::Recall;
@@ -16,6 +16,13 @@ impl Recall {
     pub fn put(&self, key: impl Into<String>, value: impl Into<Value>) {
         let mut scratchpad = self.inner.scratchpad.borrow_mut();
         scratchpad.insert(key.into(), value.into());
+    }
+
+    /// Puts what a source has for the scratchpad.
+    pub(super) fn put_written(&self, key: String, written: Value) {
+        let mut scratchpad = self.inner.scratchpad.borrow_mut();
+        let value = scratchpad_value(scratchpad.get(&key), written);
+        scratchpad.insert(key, value);
     }
 
     /// Takes a value out of the scratchpad, if it is there.

@@ -6,11 +6,11 @@ use std::{
 };
 
 use async_trait::async_trait;
-use notekeeper_activities::{Notebook, Sources, Stores};
+use notekeeper_activities::{Failure, Notebook, Sources, Stores};
 use notekeeper_contract::{
-    FailureType, QuerySourceInput, RESULT_BYTES_MAX, WriteSourceInput, WriteSourceOutput,
+    FailureType, FoundItem, QuerySourceInput, RESULT_BYTES_MAX, WriteSourceInput, WriteSourceOutput,
 };
-use notekeeper_domain::{ITEM_CHARS_MAX, ITEM_METADATA_BYTES_MAX, Item, ItemMetadata};
+use notekeeper_domain::{ITEM_CHARS_MAX, ITEM_METADATA_BYTES_MAX, Item, ItemMetadata, OperationId};
 use notekeeper_models::{HashingEmbedder, ModelError};
 use notekeeper_recall::{
     Answer, CacheOptions, CachedSource, CompositeOptions, CompositeSource, FactsSource, FailedLeg,
@@ -20,7 +20,7 @@ use notekeeper_recall::{
     VectorSource, WriteOperation, Written,
 };
 use notekeeper_store::{MutationError, StoreError};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::fixture::{Bench, bench, caller, input, scope};
 
@@ -698,4 +698,97 @@ async fn a_scope_that_is_none_is_refused_by_every_kind_before_its_store_is_touch
     let fields = json!({"source": "composite", "query": "tea"});
     notebook.query_source(query(fields)).await.unwrap();
     assert!(bench.store.take_calls().contains(&"recall"));
+}
+
+/// What was found, as an item to write.
+fn back(found: &FoundItem) -> Value {
+    json!({"content": found.content, "id": found.id, "metadata": found.metadata})
+}
+
+/// A notebook over every kind, and a scratchpad as a workflow keeps one.
+struct Round {
+    notebook: Notebook,
+    scratchpad: Map<String, Value>,
+}
+
+impl Round {
+    fn new() -> Self {
+        let bench = bench();
+        let sources = every_kind(&bench);
+        Self {
+            notebook: bench.notebook.with_sources(sources),
+            scratchpad: Map::new(),
+        }
+    }
+
+    async fn found(&self, source: &str, text: &str, chars_max: usize) -> Vec<FoundItem> {
+        let fields = json!({
+            "source": source, "query": text, "chars_max": chars_max, "scratchpad": self.scratchpad,
+        });
+        let output = self.notebook.query_source(query(fields)).await;
+        output.unwrap().items
+    }
+
+    async fn write(&mut self, source: &str, items: &[Value]) -> Result<(), Failure> {
+        let operation = format!("{source}-{items:?}");
+        let operation = OperationId::from_parts(&[&operation]);
+        let fields = json!({
+            "source": source, "items": items, "operation": {"id": operation.as_str()},
+        });
+        let caller = caller("1");
+        let output = self.notebook.write_source(write(fields), &caller).await?;
+        assert_eq!(output.accepted, [source]);
+        self.scratchpad.extend(output.scratchpad);
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn what_a_query_cut_takes_the_place_of_no_whole_and_the_whole_can_be_written_back() {
+    let mut round = Round::new();
+    for source in ["terms", "file", "facts", "scratchpad"] {
+        let known = json!({"id": "animals", "path": "animals.md"});
+        let item = json!({"content": "animals are cats and dogs", "metadata": known});
+        round.write(source, &[item]).await.unwrap();
+        let before = round.found(source, "animals", 1_000).await;
+        assert_eq!(before.len(), 1, "{source}");
+
+        let cut = round.found(source, "animals", 10).await;
+        assert_eq!(cut[0].content.chars().count(), 10, "{source}");
+        let failure = round.write(source, &[back(&cut[0])]).await.unwrap_err();
+        assert_eq!(failure.kind, FailureType::InvalidArgument);
+        let told = failure.message;
+        assert!(told.starts_with("`items[0]` is only a part of"), "{told}");
+        let contents = |items: Vec<FoundItem>| -> Vec<(Option<String>, String)> {
+            items.into_iter().map(|it| (it.id, it.content)).collect()
+        };
+        let before = contents(before);
+        let after = contents(round.found(source, "animals", 1_000).await);
+        assert_eq!(after, before, "{source}");
+
+        let whole = round.found(source, "animals", 1_000).await;
+        round.write(source, &[back(&whole[0])]).await.unwrap();
+        let after = contents(round.found(source, "animals", 1_000).await);
+        assert_eq!(after, before, "{source}");
+    }
+}
+
+#[tokio::test]
+async fn entries_of_a_scratchpad_are_written_back_under_their_keys_however_long_those_are() {
+    let mut round = Round::new();
+    let entries = json!({
+        "customer": "Ada",
+        "a\nb": "two lines",
+        ("k".repeat(500)): "long",
+        ("m".repeat(500)): {"content": "alpha", "metadata": {"key": "x", "tier": "public"}},
+        (format!("sha256:{}", "0f".repeat(32))): "like a digest",
+    });
+    round.scratchpad = entries.as_object().unwrap().clone();
+    for _ in 0..2 {
+        let found = round.found("scratchpad", "", 10_000).await;
+        assert_eq!(found.len(), 5, "{found:?}");
+        let items: Vec<Value> = found.iter().map(back).collect();
+        round.write("scratchpad", &items).await.unwrap();
+        assert_eq!(Value::Object(round.scratchpad.clone()), entries);
+    }
 }

@@ -49,7 +49,8 @@ pub struct WrittenItem {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// What else is to be known of it: at most 16 KiB as JSON. `id` in it is taken out, and means the same
-    /// as the one beside it; where both are there they must be equal.
+    /// as the one beside it; where both are there they must be equal. With an id and `truncated: true` here an item is
+    /// refused: it is a part, and would take the place of the whole.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
 }

@@ -2,6 +2,9 @@
 
 use crate::{check_item_id, snapshot_digest};
 
+/// Digits of a digest.
+const DIGEST_CHARS: usize = 64;
+
 /// The ids of the records of one kind, of one store where they are kept there.
 ///
 /// Items of several sources are taken to be the same where their ids are. A name says what it is within
@@ -75,6 +78,14 @@ impl RecordIds {
         id.strip_prefix(&self.prefix)
     }
 
+    /// Whether an id of this kind tells no record by itself, because a digest stands there.
+    pub fn is_digest(&self, id: &str) -> bool {
+        let after_kind = id.strip_prefix(self.kind);
+        let digest = after_kind.and_then(|after| after.strip_prefix(":sha256:"));
+        let is_digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+        digest.is_some_and(|it| it.len() == DIGEST_CHARS && it.bytes().all(is_digit))
+    }
+
     /// The record of this kind that an id stands for, whichever store keeps it; `None` of another id.
     pub fn record_in_any_store<'i>(&self, id: &'i str) -> Option<&'i str> {
         let in_store = id.strip_prefix(self.kind)?.strip_prefix(':')?;
@@ -103,6 +114,22 @@ mod tests {
                 all.iter().map(|ids| ids.id(record)).collect();
             assert_eq!(ids.len(), all.len(), "{ids:?}");
             assert!(ids.iter().all(|id| check_item_id(id).is_ok()), "{ids:?}");
+        }
+    }
+
+    #[test]
+    fn an_id_says_whether_a_digest_stands_in_the_place_of_the_name() {
+        let long = "k".repeat(ITEM_ID_BYTES_MAX);
+        for ids in [RecordIds::of_facts("a"), RecordIds::of_scratchpad()] {
+            for record in [long.as_str(), "a\n"] {
+                let id = ids.id(record);
+                assert!(ids.is_digest(&id), "{id}");
+                assert!(!RecordIds::of_notes("a").is_digest(&id), "{id}");
+                assert!(!ids.is_digest(&id[..id.len() - 1]), "{id}");
+                assert!(!ids.is_digest(&id.to_uppercase()), "{id}");
+            }
+            assert!(!ids.is_digest(&ids.id("customer")));
+            assert!(!ids.is_digest(&ids.id("sha256:x")));
         }
     }
 

@@ -10,7 +10,7 @@ use notekeeper_domain::{
 use notekeeper_store::{FactStore, Store};
 use serde_json::{Value, json};
 
-use super::kept_items::{is_cut, kept_items, lacks, metadata, of_item, part};
+use super::kept_items::{kept_items, lacks, metadata, of_item, part};
 use crate::{
     Answer, OpenStores, Source, SourceCall, SourceError, SourceQuery, WriteOperation, Written,
 };
@@ -71,15 +71,15 @@ impl FactsSource {
             (Some(key), _) => (key, true),
             // Under a digest, because the key is long.
             (None, Some(key)) if self.ids.id(key) == id => (key, true),
+            (None, None) if self.ids.is_digest(id) => {
+                return Err(of_item(
+                    index,
+                    "has the id of a fact whose key no id can hold, and doesn't tell the key; give it as \
+                     `key` in the metadata, as a query does",
+                ));
+            }
             (None, known) => (id, known == Some(id)),
         };
-        if is_own && is_cut(item) {
-            return Err(of_item(
-                index,
-                "is only a part of its fact, and would take the place of all of it; give the whole text, \
-                 without `truncated` in its metadata",
-            ));
-        }
         let value = match is_own {
             true => unkeyed_text(key, &item.content),
             false => &item.content,

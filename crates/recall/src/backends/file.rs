@@ -10,7 +10,7 @@ use notekeeper_domain::{
 use notekeeper_store::{Expected, NoteText, Store, TextBounds, WriteRequest};
 use serde_json::{Value, json};
 
-use super::kept_items::{cut, is_cut, kept_items, metadata, of_item, part};
+use super::kept_items::{cut, is_cut, kept_items, metadata, of_item, only_a_part, part};
 use crate::{
     Answer, OpenStores, Source, SourceCall, SourceError, SourceQuery, WriteOperation, Written,
 };
@@ -88,11 +88,7 @@ impl FileSource {
             found != note.as_str() && found.starts_with(&format!("{}#", note.as_str()))
         });
         if is_cut(item) || is_passage {
-            return Err(of_item(
-                index,
-                "is only a part of its note, and would take the place of all of it; give the whole text, \
-                 without what a query said of the part",
-            ));
+            return Err(only_a_part(index));
         }
         // Versions of one store say nothing in another.
         let is_elsewhere = found.is_some() && self.ids.record(id).is_none();

@@ -10,7 +10,11 @@ use serde_json::Value;
 
 use crate::{SourceError, WriteOperation};
 
-/// The items with the ids under which they are kept, without what queries stamped on them. All are
+/// Under this key the metadata of an item says that its content isn't all of what it is the item of.
+pub(crate) const TRUNCATED: &str = "truncated";
+
+/// The items with the ids under which they are kept, without what queries stamped on them. One that
+/// says that it is a part of what its id names isn't kept: it would take the place of the whole. All are
 /// looked at before anything is kept, so that of a write with one that can't be kept nothing is.
 pub(crate) fn kept_items(
     items: &[Item],
@@ -34,6 +38,10 @@ pub(crate) fn kept_items(
         }
         let mut kept = taken_id(item.clone());
         kept.check().map_err(|error| invalid_item(index, &error))?;
+        // Under a new id it takes the place of nothing.
+        if kept.id.is_some() && is_cut(&kept) {
+            return Err(only_a_part(index));
+        }
         if kept.id.is_none() {
             kept.id = Some(operation.item_id(index, &kept.content));
         }
@@ -67,9 +75,6 @@ pub(crate) fn of_item(index: usize, what: &str) -> SourceError {
     SourceError::Invalid(format!("`items[{index}]` {what}"))
 }
 
-/// The entry of an item's metadata that says that its content isn't all of what was found.
-const TRUNCATED: &str = "truncated";
-
 /// Whether an item has a part of a record and not all of it, and says so.
 pub(crate) fn is_cut(item: &Item) -> bool {
     item.metadata.get(TRUNCATED) == Some(&Value::Bool(true))
@@ -79,6 +84,15 @@ pub(crate) fn is_cut(item: &Item) -> bool {
 pub(crate) fn marked_cut(mut item: Item) -> Item {
     item.metadata = item.metadata.with(TRUNCATED, Value::Bool(true));
     item
+}
+
+/// Says that an item would take the place of what it is but a part of.
+pub(crate) fn only_a_part(index: usize) -> SourceError {
+    of_item(
+        index,
+        "is only a part of what its id or `path` names, and would take the place of all of it; give the \
+         whole text, without what a query said of the part, such as `truncated` in its metadata",
+    )
 }
 
 /// The first characters of a text, as many as an item may have, and the metadata, which says so where that

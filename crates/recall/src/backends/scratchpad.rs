@@ -1,12 +1,13 @@
 //! The source over the scratchpad that comes with a call.
 
 use async_trait::async_trait;
-use notekeeper_domain::{Item, RecordIds, scratchpad_entry, scratchpad_items, unkeyed_text};
-
-use super::kept_items::{is_cut, kept_items, of_item};
-use crate::{
-    Answer, Scratchpad, Source, SourceCall, SourceError, SourceQuery, WriteOperation, Written,
+use notekeeper_domain::{
+    Item, RecordIds, SCRATCHPAD_KEY, scratchpad_entry, scratchpad_items, unkeyed_text,
 };
+use serde_json::Value;
+
+use super::kept_items::{kept_items, of_item};
+use crate::{Answer, Source, SourceCall, SourceError, SourceQuery, WriteOperation, Written};
 
 /// A source that looks through the workflow's scratchpad, by the rules of
 /// [`scratchpad_items`](notekeeper_domain::scratchpad_items). It keeps nothing itself: what is written
@@ -25,35 +26,46 @@ impl ScratchpadSource {
     }
 }
 
-/// The items as they can go back, before it is known what stands in the scratchpad.
-fn returnable(items: &[Item], operation: &WriteOperation) -> Result<Vec<Item>, SourceError> {
-    let kept = kept_items(items, operation)?;
-    for (index, item) in kept.iter().enumerate() {
-        let id = item.id.as_deref().unwrap_or_default();
-        if is_cut(item) && RecordIds::of_scratchpad().record(id).is_some() {
-            return Err(of_item(
-                index,
-                "is the beginning of a longer entry; put the whole of it there, without `truncated` in its metadata",
-            ));
-        }
-    }
-    Ok(kept)
-}
-
-/// An item, and the key under which it goes back.
-fn keyed(mut item: Item, entries: &Scratchpad) -> (String, Item) {
+/// The key under which an item goes back, and what goes there.
+fn entry(index: usize, mut item: Item) -> Result<(String, Value), SourceError> {
     let ids = RecordIds::of_scratchpad();
     let id = item.id.clone().unwrap_or_default();
-    // One that stands there may have a digest for its id, because the key is long.
-    let own = match ids.record(&id) {
-        Some(key) if key.starts_with("sha256:") => entries.keys().find(|key| ids.id(key) == id),
-        _ => None,
+    let Some(named) = ids.record(&id) else {
+        return Ok((id, scratchpad_entry(&item)));
     };
-    let Some(key) = own.map(String::as_str).or_else(|| ids.record(&id)) else {
-        return (id, item);
+    let key = match ids.is_digest(&id) {
+        true => long_key(index, &ids, &item)?,
+        false => named.to_owned(),
     };
-    item.content = unkeyed_text(key, &item.content).to_owned();
-    (key.to_owned(), item)
+    if ids.is_digest(&id) {
+        item.metadata = item.metadata.without(&[SCRATCHPAD_KEY]);
+    }
+    item.content = unkeyed_text(&key, &item.content).to_owned();
+    Ok((key, scratchpad_entry(&item)))
+}
+
+/// The key of an item whose id has a digest in its place. The scratchpad isn't there when something is
+/// written, so the item itself must tell.
+fn long_key(index: usize, ids: &RecordIds, item: &Item) -> Result<String, SourceError> {
+    let told = item.metadata.get(SCRATCHPAD_KEY).and_then(Value::as_str);
+    match told.filter(|key| Some(ids.id(key)) == item.id) {
+        Some(key) => Ok(key.to_owned()),
+        None => Err(of_item(
+            index,
+            &format!(
+                "has the id of an entry whose key no id can hold, and doesn't tell the key; give it as \
+                 `{SCRATCHPAD_KEY}` in the metadata, as a query does"
+            ),
+        )),
+    }
+}
+
+fn entries(
+    items: &[Item],
+    operation: &WriteOperation,
+) -> Result<Vec<(String, Value)>, SourceError> {
+    let kept = kept_items(items, operation)?.into_iter().enumerate();
+    kept.map(|(index, item)| entry(index, item)).collect()
 }
 
 #[async_trait]
@@ -80,20 +92,17 @@ impl Source for ScratchpadSource {
         &self,
         items: &[Item],
         operation: &WriteOperation,
-        call: &SourceCall<'_>,
+        _call: &SourceCall<'_>,
     ) -> Result<Written, SourceError> {
         if items.is_empty() {
             return Ok(Written::default());
         }
         let mut written = Written::accepted_by(&self.name);
-        for item in returnable(items, operation)? {
-            let (key, item) = keyed(item, call.scratchpad);
-            written.scratchpad.insert(key, scratchpad_entry(&item));
-        }
+        written.scratchpad.extend(entries(items, operation)?);
         Ok(written)
     }
 
     fn check_items(&self, items: &[Item], operation: &WriteOperation) -> Result<(), SourceError> {
-        returnable(items, operation).map(drop)
+        entries(items, operation).map(drop)
     }
 }

@@ -71,6 +71,10 @@ fn item_of(mut object: Map<String, Value>, source: &str) -> Item {
         object.remove("metadata");
         object.extend(own);
     }
+    // One that is known of the item goes before: it is what the item is written back under.
+    if item.id.is_some() {
+        object.remove("id");
+    }
     item.with_metadata(ItemMetadata::new(object).unstamped())
 }
 

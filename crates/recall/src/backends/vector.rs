@@ -9,7 +9,7 @@ use notekeeper_store::FoundChunk;
 
 use super::{
     EmbeddedVectors, TermVectors,
-    kept_items::{is_cut, kept_items, of_item, part},
+    kept_items::{kept_items, part},
 };
 use crate::{
     Answer, OpenStores, Source, SourceCall, SourceError, SourceQuery, WriteOperation, Written,
@@ -109,23 +109,6 @@ impl VectorSource {
     }
 }
 
-/// The items as they are kept. What is a part of the text that has its id would take that text's place.
-fn whole_items(items: &[Item], operation: &WriteOperation) -> Result<Vec<Item>, SourceError> {
-    let kept = kept_items(items, operation)?;
-    let brings_id = |item: &Item| item.id.is_some() || item.metadata.get("id").is_some();
-    match items
-        .iter()
-        .position(|item| is_cut(item) && brings_id(item))
-    {
-        Some(index) => Err(of_item(
-            index,
-            "is only a part of a text, and would take the place of the one with its id; give the whole \
-             text, or leave out `truncated` in its metadata where this is all that is to be kept",
-        )),
-        None => Ok(kept),
-    }
-}
-
 #[async_trait]
 impl Source for VectorSource {
     fn name(&self) -> &str {
@@ -163,7 +146,7 @@ impl Source for VectorSource {
         if items.is_empty() {
             return Ok(Written::default());
         }
-        let kept = whole_items(items, operation)?;
+        let kept = kept_items(items, operation)?;
         let whole = part(operation.id().clone(), &self.name, &kept);
         let chunks = kept.into_iter().map(|item| TextChunk {
             id: item.id.unwrap_or_default(),
@@ -175,6 +158,6 @@ impl Source for VectorSource {
     }
 
     fn check_items(&self, items: &[Item], operation: &WriteOperation) -> Result<(), SourceError> {
-        whole_items(items, operation).map(drop)
+        kept_items(items, operation).map(drop)
     }
 }

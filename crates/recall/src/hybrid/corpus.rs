@@ -11,7 +11,11 @@ use notekeeper_store::{FactStore, NoteStore, NoteText, TextBounds};
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::{SourceError, backends::metadata, patience::time_left};
+use crate::{
+    SourceError,
+    backends::{TRUNCATED, metadata},
+    patience::time_left,
+};
 
 /// Most notes that a query looks through, in the order of their names.
 const NOTES_MAX: usize = SEARCH_FILES_MAX_DEFAULT;
@@ -188,16 +192,22 @@ impl Corpus {
     fn add_fact(&mut self, key: &str, value: &str, age_seconds: u64) {
         self.bytes += key.len() + value.len();
         let mut texts: Vec<&str> = passages(value).iter().map(|it| it.text).collect();
-        // A short value is shown as it is.
-        if texts.len() < 2 {
-            texts = vec![value];
-        }
+        let known = metadata([("key", json!(key)), ("age_seconds", json!(age_seconds))]);
+        let known = match texts.len() {
+            // A short value is shown as it is.
+            0 | 1 => {
+                texts = vec![value];
+                known
+            }
+            // Who writes a passage back must not lose the rest of the fact.
+            _ => known.with(TRUNCATED, json!(true)),
+        };
         for text in texts {
             self.passages.push(CorpusPassage {
                 id: self.fact_ids.id(key),
                 title: key.to_owned(),
                 content: keyed_text(key, text),
-                metadata: metadata([("key", json!(key)), ("age_seconds", json!(age_seconds))]),
+                metadata: known.clone(),
             });
         }
     }

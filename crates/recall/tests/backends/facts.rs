@@ -149,6 +149,16 @@ async fn a_fact_that_is_written_back_stays_as_it_was(kept: Kept) {
             assert_eq!(fact.expect("it is there").fact.value(), value);
         }
     }
+    // An id that tells no key makes no fact of another key.
+    let found = tenant.found(&source, &long, 1).await;
+    let keyless = found[0].clone();
+    let keyless = keyless.with_metadata(found[0].metadata.without(&["key"]));
+    let refused = tenant.write(&source, &[keyless], "keyless").await;
+    let told = refused.expect_err("an error").to_string();
+    assert!(
+        told.starts_with("`items[0]` has the id of a fact whose key"),
+        "{told}"
+    );
     // Also under the plain key, where the metadata says that the text stands under it.
     let items = [item("diet: fish", json!({"id": "diet", "key": "diet"}))];
     tenant.write(&source, &items, "op").await.expect("write");

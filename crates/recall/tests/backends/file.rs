@@ -184,7 +184,7 @@ async fn of_a_long_note_the_beginning_counts(kept: Kept) {
 fn assert_is_a_part(error: &SourceError) {
     assert!(matches!(error, SourceError::Invalid(_)), "{error:?}");
     insta::allow_duplicates! {
-        insta::assert_snapshot!(error, @"`items[0]` is only a part of its note, and would take the place of all of it; give the whole text, without what a query said of the part");
+        insta::assert_snapshot!(error, @"`items[0]` is only a part of what its id or `path` names, and would take the place of all of it; give the whole text, without what a query said of the part, such as `truncated` in its metadata");
     }
 }
 

@@ -13,6 +13,7 @@ use notekeeper_recall::{
     CompositeOptions, CompositeSource, FactsSource, HybridLeg, HybridSource, Source, SourceCall,
     SourceError, SourceQuery, VectorSource,
 };
+use serde_json::json;
 use tokio::sync::Semaphore;
 
 use crate::{
@@ -429,9 +430,30 @@ async fn a_fact_with_a_long_value_is_one_item_and_shows_what_fits() {
     let model = Arc::new(Model::new("m"));
     let source = source(&kept, &model);
     let found = tenant.found(&source, "blue gate courier", 10).await;
+    let made = model.passages().len();
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].id.as_deref(), Some("fact:default/delivery"));
     assert!(found[0].content.contains("blue gate"));
     assert!(found[0].content.chars().count() < 1_100);
-    assert!(model.passages().len() > 2);
+    assert_eq!(found[0].metadata.get("truncated"), Some(&json!(true)));
+
+    // So it doesn't take the place of the whole fact.
+    let facts = FactsSource::new("facts", kept.stores(), "default");
+    let written = tenant.write(&facts, &found, "back").await;
+    let told = written.expect_err("a part").to_string();
+    assert!(told.starts_with("`items[0]` is only a part of"), "{told}");
+    let all = tenant.found(&facts, "blue gate courier", 1).await;
+    assert_eq!(all[0].content, format!("delivery: {value}"));
+    // A short one is all there.
+    remember(&*kept.store, &tenant, "gate", "The gate is blue.").await;
+    let short = tenant.found(&source, "gate is blue", 1).await;
+    assert_eq!(short[0].id.as_deref(), Some("fact:default/gate"));
+    assert_eq!(short[0].metadata.get("truncated"), None);
+    tenant
+        .write(&facts, &short, "again")
+        .await
+        .expect("written");
+    let found = tenant.found(&source, "gate is blue", 1).await;
+    assert_eq!(found[0].content, "gate: The gate is blue.");
+    assert!(made > 2);
 }

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use notekeeper_domain::{ITEM_CHARS_MAX, Item};
 use notekeeper_recall::{
     SearchTool, Source as _, SourceCall, SourceError, SourceQuery, ToolCallError, ToolSource,
-    Written,
+    VectorSource, Written,
 };
 use serde_json::{Map, Value, json};
 
@@ -123,6 +123,8 @@ async fn ids_scores_and_metadata_are_taken_where_they_are_what_their_names_say()
         {"content": "c", "text": "t", "id": "", "score": null},
         {"content": {"no": "text"}, "snippet": "d", "id": 1.5},
         {"content": "e", "dedupe_sources": ["x", "y"], "dedupe_count": 99},
+        {"content": "f", "id": "y", "metadata": {"id": 7, "n": 2}},
+        {"content": "g", "metadata": {"id": "z"}},
     ]))
     .await;
     let said: Vec<_> = found
@@ -164,8 +166,23 @@ async fn ids_scores_and_metadata_are_taken_where_they_are_what_their_names_say()
                 &metadata(json!({"content": {"no": "text"}, "id": 1.5}))
             ),
             ("e", None, None, &metadata(json!({}))),
+            ("f", Some("y"), None, &metadata(json!({"n": 2}))),
+            ("g", None, None, &metadata(json!({"id": "z"}))),
         ]
     );
+    // What has an id has one, so that a source which keeps things takes it.
+    let kept = VectorSource::in_memory("kept");
+    let tenant = Tenant::of("acme");
+    let with_ids: Vec<Item> = found.into_iter().filter(|item| item.id.is_some()).collect();
+    tenant.write(&kept, &with_ids, "op").await.expect("written");
+    let mut ids: Vec<_> = tenant
+        .found(&kept, "a b f", 10)
+        .await
+        .into_iter()
+        .filter_map(|item| item.id)
+        .collect();
+    ids.sort();
+    assert_eq!(ids, ["7", "x", "y"]);
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use notekeeper_store::{MutationError, SqliteOptions, SqliteStore, Store};
 use serde_json::json;
 
 use crate::{
-    fixture::{Tenant, item, opening},
+    fixture::{Tenant, item, opening, operation},
     odd_store::OddStore,
     stores::{Kept, on_each_store},
 };
@@ -21,6 +21,7 @@ on_each_store!(
     a_repetition_changes_nothing_also_after_other_writes,
     an_operation_with_other_items_is_a_conflict_and_changes_nothing,
     of_a_write_with_one_item_that_cannot_be_kept_nothing_is,
+    what_is_only_a_part_takes_the_place_of_no_whole,
     repetitions_at_once_keep_one_of_each_item,
     a_write_of_nothing_does_nothing_and_leaves_its_operation_free,
     an_operation_of_one_tenant_is_free_for_another,
@@ -221,6 +222,46 @@ async fn of_a_write_with_one_item_that_cannot_be_kept_nothing_is(kept: Kept) {
             .write(&*source, &[noted("a", "alpha")], "op")
             .await
             .expect("write");
+    }
+}
+
+async fn what_is_only_a_part_takes_the_place_of_no_whole(kept: Kept) {
+    let tenant = Tenant::of("acme");
+    for source in kept.writable() {
+        let name = source.name();
+        let whole = [noted("a", "alpha, and much more of it")];
+        tenant.write(&*source, &whole, "op").await.expect("write");
+        let before = contents(&tenant, &*source).await;
+        let found = tenant.found(&*source, "alpha", 1).await.remove(0);
+        // As it comes from whatever cuts contents, with the id beside the metadata and in it.
+        let known = found.metadata.with("truncated", json!(true));
+        let mut beside = found.clone().with_metadata(known.clone());
+        beside.content = "alpha".to_owned();
+        let mut inside = beside.clone();
+        inside.metadata = known.with("id", json!(inside.id.take()));
+        for part in [beside, inside] {
+            let items = [noted("b", "alpha"), part];
+            let written = tenant.write(&*source, &items, "part").await;
+            let checked = source.check_items(&items, &operation("part"));
+            for refused in [written.map(drop), checked] {
+                let error = refused.expect_err(name);
+                assert!(matches!(error, SourceError::Invalid(_)), "{error:?}");
+                let told = error.to_string();
+                assert!(told.starts_with("`items[1]` is only a part of"), "{told}");
+            }
+        }
+        assert_eq!(contents(&tenant, &*source).await, before, "{name}");
+        // The whole is taken, and so is a part beside it, where it is no note.
+        let mut items = vec![found];
+        if name != "file" {
+            items.push(item("alpha, a part", json!({"truncated": true})));
+        }
+        let kept = items.len();
+        tenant
+            .write(&*source, &items, "whole")
+            .await
+            .expect("write");
+        assert_eq!(contents(&tenant, &*source).await.len(), kept, "{name}");
     }
 }
 

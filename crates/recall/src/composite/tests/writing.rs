@@ -120,6 +120,10 @@ async fn where_every_leg_fails_the_error_says_that_nobody_accepted() {
         .await
         .unwrap_err();
     assert!(!error.is_passing());
+    assert_eq!(
+        error.to_string(),
+        "no source kept the write; refused (read-only): none; failed: a: it can't; b: it can't"
+    );
     let SourceError::PartialWrite(written) = error else {
         panic!("{error}")
     };
@@ -372,15 +376,72 @@ async fn one_operation_for_a_source_and_for_what_stands_around_it_loses_nothing(
 #[tokio::test]
 async fn an_item_that_one_leg_cannot_keep_is_kept_by_none() {
     let caller = Caller::of("acme");
-    let open = Arc::new(FakeSource::new("open"));
-    let near = Arc::new(VectorSource::in_memory("near"));
-    let legs: Vec<Arc<dyn Source>> = vec![open.clone(), near];
-    let inner: Arc<dyn Source> =
-        Arc::new(CompositeSource::new("inner", legs, CompositeOptions::default()).unwrap());
-    let outer = CompositeSource::new("outer", vec![inner], CompositeOptions::default()).unwrap();
-    let items = [Item::new("x", ""), Item::new(" ", "")];
-    let refused = caller.write(&outer, &items).await.unwrap_err();
-    assert!(matches!(refused, SourceError::Invalid(_)), "{refused}");
-    assert!(refused.to_string().contains("items[1]"), "{refused}");
-    assert_eq!(open.given(), 0);
+    let stores = Arc::new(Stores::default());
+    let given = |content: &str, known: serde_json::Value| {
+        Item::new(content, "").with_metadata(metadata(known))
+    };
+    let part = |id: &str| given("x", serde_json::json!({"id": id, "truncated": true}));
+    let digest = "0f".repeat(32);
+    let facts =
+        || -> Arc<dyn Source> { Arc::new(FactsSource::new("facts", stores.clone(), "default")) };
+    let files =
+        || -> Arc<dyn Source> { Arc::new(FileSource::new("files", stores.clone(), "default")) };
+    let near = || -> Arc<dyn Source> { Arc::new(VectorSource::in_memory("near")) };
+    let pad = || -> Arc<dyn Source> { Arc::new(ScratchpadSource::new("pad")) };
+    // At least one refusal of each kind, and those that it shares with no other.
+    let cases: Vec<(Arc<dyn Source>, Item)> = vec![
+        (near(), Item::new(" ", "")),
+        (near(), part("7")),
+        (facts(), part("fact:default/a")),
+        (facts(), given(&"x".repeat(20_000), serde_json::json!({}))),
+        (
+            facts(),
+            given(
+                "x",
+                serde_json::json!({"id": format!("fact:sha256:{digest}")}),
+            ),
+        ),
+        (files(), given("x", serde_json::json!({}))),
+        (
+            files(),
+            given("x", serde_json::json!({"path": "a.md", "truncated": true})),
+        ),
+        (
+            files(),
+            given("x", serde_json::json!({"path": "a.md", "version": 1})),
+        ),
+        (pad(), part("scratchpad:a")),
+        (
+            pad(),
+            given(
+                "x",
+                serde_json::json!({"id": format!("scratchpad:sha256:{digest}")}),
+            ),
+        ),
+    ];
+    for (leg, bad) in cases {
+        let name = leg.name().to_owned();
+        let open = Arc::new(FakeSource::new("open"));
+        let legs: Vec<Arc<dyn Source>> = vec![open.clone(), leg];
+        let inner: Arc<dyn Source> =
+            Arc::new(CompositeSource::new("inner", legs, CompositeOptions::default()).unwrap());
+        let outer =
+            CompositeSource::new("outer", vec![inner], CompositeOptions::default()).unwrap();
+        let good = given("x", serde_json::json!({"path": "good.md"}));
+        let refused = caller
+            .write(&outer, &[good.clone(), bad])
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(refused, SourceError::Invalid(_) | SourceError::TooLarge(_)),
+            "{name}: {refused}"
+        );
+        assert!(
+            refused.to_string().contains("items[1]"),
+            "{name}: {refused}"
+        );
+        assert_eq!(open.given(), 0, "{name}");
+        caller.write(&outer, &[good]).await.unwrap();
+        assert_eq!(open.given(), 1, "{name}");
+    }
 }
