@@ -83,7 +83,9 @@ pub(super) async fn run(config: Option<&Path>, args: QueryArgs) -> anyhow::Resul
         print(&rendered(&answer))?;
     }
     for name in &answer.timed_out {
-        remark(&format!("source `{name}` was late and is left out"));
+        remark(&format!(
+            "source `{name}` was late; what it would have found later is left out"
+        ));
     }
     for failed in &answer.failed {
         remark(&format!(
