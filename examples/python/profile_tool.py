@@ -38,6 +38,7 @@ class ProfileTools:
         answer = await self.call(
             "remember",
             operation,
+            store=facts_store(tool),
             scope=tool["scope"],
             key=arguments["key"],
             value=arguments["value"],
@@ -54,7 +55,8 @@ class ProfileTools:
         if not has_texts(arguments, "query"):
             return "The arguments don't fit the tool: give `query`, a text."
         call = f"{tool['operation']['id']}/lookup"
-        answer = await self.call("recall", call, scope=tool["scope"], query=arguments["query"], limit=5)
+        place = {"store": facts_store(tool), "scope": tool["scope"]}
+        answer = await self.call("recall", call, **place, query=arguments["query"], limit=5)
         return answer["values"]
 
     async def call(self, name: str, activity_id: str, **fields: Any) -> Any:
@@ -69,6 +71,11 @@ class ProfileTools:
             id_reuse_policy=ActivityIDReusePolicy.ALLOW_DUPLICATE,
             id_conflict_policy=ActivityIDConflictPolicy.USE_EXISTING,
         )
+
+
+def facts_store(tool: dict[str, Any]) -> str:
+    """Which of the worker's stores keeps the facts of the scope that a tool receives."""
+    return tool.get("facts_store") or tool.get("store") or "default"
 
 
 def has_texts(arguments: Any, *names: str) -> bool:

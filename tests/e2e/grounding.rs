@@ -1,7 +1,9 @@
 //! Grounding: what a source finds stands in the instructions, and the model may search sources itself.
 
+mod chat;
 mod continuation;
 mod failures;
+mod large;
 mod library;
 mod order;
 mod tools;

@@ -1,5 +1,7 @@
 //! Conversations whose transcript a store keeps.
 
+mod cancelled;
+mod chat;
 mod failures;
 mod history;
 mod requests;
@@ -8,7 +10,7 @@ mod sharing;
 use notekeeper_workflows::{AgentInput, ConversationPlace, SendMessage};
 use serde_json::{Value, json};
 
-use crate::support::{Agent, Bed, Worker, activities_of, history, say};
+use crate::support::{Agent, Bed, Way, Worker, WorkerOptions, activities_of, history, say};
 
 /// A turn with one answer.
 fn turn(prompt: &str, text: &str) -> Value {
@@ -46,6 +48,29 @@ fn message(text: &str, id: &str) -> SendMessage {
         id: Some(id.to_owned()),
     }
 }
+
+/// An input whose activities give up after two seconds.
+fn impatient(bed: &Bed, way: Way) -> AgentInput {
+    let mut input = bed.input_by(way, "acme");
+    input.memories[0].activities.schedule_to_close_ms = 2_000;
+    input.memories[0].activities.start_to_close_ms = 1_000;
+    input
+}
+
+/// A worker that fails at a point so many times.
+async fn failing(bed: &Bed, turns: &Value, fault: &str) -> Worker {
+    let options = WorkerOptions {
+        script: Some(bed.script(turns)),
+        fault: Some(fault.to_owned()),
+        ..WorkerOptions::default()
+    };
+    Worker::start(bed, options).await
+}
+
+/// What somebody takes away who may.
+const LOCK: &str = "create function locked() returns trigger language plpgsql as \
+    $$ begin raise insufficient_privilege using message = 'locked'; end $$; \
+    create trigger locked before insert on messages for each statement execute function locked()";
 
 /// Who speaks in these messages, and what.
 fn said(messages: &[Value]) -> Vec<(String, String)> {

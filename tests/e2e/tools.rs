@@ -1,11 +1,12 @@
 //! The model's tool calls: of the memory, and of the application.
 
-use notekeeper_contract::ChatMessage;
+use notekeeper_contract::{ChatMessage, ToolInput};
+use notekeeper_workflows::TRANSCRIPT_BYTES_MAX;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Agent, Application, Bed, Worker, activities, activities_of, failure_type, history, say,
-    transcript,
+    Agent, Application, Bed, Way, Worker, WorkerOptions, activities, activities_of, failure_type,
+    history, say, transcript,
 };
 
 /// Text of each tool result of the conversation, and whether it tells of an error.
@@ -221,6 +222,112 @@ async fn an_applications_tool_gets_arguments_scope_and_operation_and_its_answer_
             "sell_out"
         ]
     );
+    bed.finish().await;
+}
+
+/// The stores of its scope, as far as they aren't what a tool assumes: it has to name them where it keeps
+/// something itself.
+#[tokio::test]
+async fn an_applications_tool_is_told_which_stores_keep_the_notes_and_the_facts_of_its_scope() {
+    let bed = Bed::new().await;
+    let application = Application::start(&bed);
+    let call = json!({"id": "call_0", "name": "look_up", "arguments": {}});
+    let config = "[stores.notes]\nkind = 'in_memory'\n[stores.talk]\nkind = 'in_memory'\n";
+    let options = WorkerOptions {
+        script: Some(bed.script(&json!([calls_then_text("look", json!([call]))]))),
+        environment: vec![("NOTEKEEPER_CONFIG", bed.config(config))],
+        ..WorkerOptions::default()
+    };
+    let _worker = Worker::start(&bed, options).await;
+    for (notes, conversation, told) in [
+        ("default", None, [None, None]),
+        ("default", Some("default"), [None, None]),
+        ("default", Some("talk"), [None, Some("talk")]),
+        ("notes", None, [Some("notes"), None]),
+        ("notes", Some("notes"), [Some("notes"), None]),
+        ("notes", Some("default"), [Some("notes"), Some("default")]),
+    ] {
+        let mut input = bed.input("acme");
+        input.memories[0].store = notes.to_owned();
+        input.conversation.store = conversation.map(str::to_owned);
+        input.tools = vec![application.tool("look_up")];
+        let agent = bed.start(input).await;
+
+        say(&agent, "look").await.expect("a reply");
+
+        let got = application.calls("look_up").pop().expect("a call");
+        let stores = ["store", "facts_store"].map(|key| got.get(key).map(|it| it.as_str()));
+        assert_eq!(stores, told.map(|name| name.map(Some)), "{got}");
+        let tool: ToolInput = serde_json::from_value(got).expect("what a tool gets");
+        assert_eq!(tool.notes_store(), notes);
+        assert_eq!(tool.facts_store(), conversation.unwrap_or(notes));
+    }
+    bed.finish().await;
+}
+
+/// Temporal ends a run whose history passes 50 MiB.
+#[tokio::test]
+async fn an_applications_tools_that_answer_very_much_end_before_the_history_is_full_and_the_turn_goes_on()
+ {
+    let bed = Bed::new().await;
+    let application = Application::start(&bed);
+    std::fs::create_dir_all(bed.path("workspace")).expect("make the workspace");
+    std::fs::write(bed.path("workspace/long.txt"), "x".repeat(1024 * 1024)).expect("write a file");
+    let call = |number: usize| json!({"id": format!("call_{number}"), "name": "read_file", "arguments": {"path": "long.txt"}});
+    let calls: Vec<Value> = (0..60).map(call).collect();
+    let turns = json!([
+        {"prompt": "go", "responses": [{"tool_calls": calls}, {"text": "read, {{message_count}}"}]},
+        {"prompt": "and then?", "responses": [{"text": "that was all, {{message_count}}"}]},
+    ]);
+    let _worker = Worker::serving(&bed, &turns).await;
+    let mut input = bed.input("acme");
+    input.tools = vec![application.tool("read_file")];
+    let agent = bed.start(input).await;
+
+    let reply = say(&agent, "go").await.expect("a reply");
+    let after = say(&agent, "and then?").await.expect("a reply");
+
+    assert_eq!(reply.text, "read, 62");
+    assert_eq!(after.text, "that was all, 64");
+    let made = application.calls("read_file").len();
+    assert!((24..=32).contains(&made), "{made} calls");
+    let stored = bed.messages_of(&agent, "acme").await;
+    let told: Vec<_> = stored.iter().filter(|it| it["role"] == "tool").collect();
+    assert_eq!(told.len(), 60);
+    for (place, told) in told.iter().enumerate() {
+        let expected = match place < made {
+            true => "the call was carried out, and its result is too large beside the others",
+            false => "not carried out, because earlier calls have brought more",
+        };
+        let content = told["content"].as_str().expect("a text");
+        assert!(content.starts_with(expected), "{place}: {content}");
+    }
+    bed.finish().await;
+}
+
+/// Errors in the place of results need room as well.
+#[tokio::test]
+async fn so_many_calls_that_only_errors_fit_for_most_of_them_are_one_exchange_and_the_turn_goes_on()
+{
+    let bed = Bed::new().await;
+    let call = |number: usize| json!({"id": format!("call_{number}"), "name": "read_memory", "arguments": {"file": "long"}});
+    let calls: Vec<Value> = (0..700).map(call).collect();
+    let turns = json!([
+        {"prompt": "go", "responses": [{"tool_calls": calls}, {"text": "read, {{message_count}}"}]},
+    ]);
+    let _worker = Worker::serving(&bed, &turns).await;
+    bed.put("acme/main", "long.md", &"x".repeat(4_000)).await;
+    let agent = bed.start(bed.input_by(Way::Local, "acme")).await;
+
+    let reply = say(&agent, "go").await.expect("a reply");
+
+    assert_eq!(reply.text, "read, 702");
+    let stored = bed.messages_of(&agent, "acme").await;
+    let errors = stored.iter().filter(|it| it["is_error"] == true).count();
+    // As many as would be over the bound with the least room for them.
+    assert!((400..700).contains(&errors), "{errors} errors");
+    let bytes: usize = stored.iter().map(|it| it.to_string().len()).sum();
+    assert!(bytes <= TRANSCRIPT_BYTES_MAX, "{bytes}");
     bed.finish().await;
 }
 

@@ -153,6 +153,64 @@ async fn the_files_of_a_run_are_touched_by_the_worker_that_has_its_workspace_and
     bed.finish().await;
 }
 
+/// What grounds a run and what its model searches are files as well, which its workspace's worker alone has.
+#[tokio::test]
+async fn a_source_in_a_workspace_is_asked_on_the_queue_of_that_workspace() {
+    let bed = Bed::new().await;
+    let own_queue = format!("{}-red", bed.task_queue);
+    let turns = json!([{"prompt": "When is tea?", "responses": [
+        {"tool_calls": [{"id": "call_0", "name": "search_handbook", "arguments": {"query": "credit"}}]},
+        {"text": "{{instructions}}|{{last_tool_result}}"},
+    ]}]);
+    let of = |root: &std::path::Path| {
+        let red = workspace("red", root, &format!("task_queue = '{own_queue}'"));
+        format!("{red}{STORE}[sources.handbook]\nkind = 'notes'\nstore = 'notes'\n")
+    };
+    let _main = worker(&bed, &of(&PathBuf::from("/nowhere/at/all")), &turns).await;
+    let notes = root(&bed, "red").join(".agent-memory/acme/main");
+    std::fs::create_dir_all(&notes).expect("make the notebook");
+    std::fs::write(notes.join("tea.md"), "Tea is at four.\n").expect("write a note");
+    std::fs::write(notes.join("credit.md"), "Credit never expires.\n").expect("write a note");
+    let options = WorkerOptions {
+        queues: Some("memory"),
+        environment: vec![
+            ("NOTEKEEPER_CONFIG", bed.config(&of(&bed.path("red")))),
+            ("NOTEKEEPER_TASK_QUEUE", own_queue.clone()),
+        ],
+        ..WorkerOptions::default()
+    };
+    let _own = Worker::start(&bed, options).await;
+
+    // Whatever the settings of the memory say.
+    for way in Way::ALL {
+        let mut input = bed.input_by(way, "acme");
+        input.workspace = Some("red".to_owned());
+        input.memories[0].store = "notes".to_owned();
+        input.memories[0].inject_memory = false;
+        let source = json!({"source": "handbook"});
+        input.grounding = Some(serde_json::from_value(source.clone()).expect("grounding"));
+        input.sources = vec![serde_json::from_value(source).expect("a source")];
+        let agent = bed.start(input).await;
+
+        let told = say(&agent, "When is tea?").await.expect("a reply").text;
+
+        let (instructions, found) = told.split_once('|').expect("two parts");
+        assert!(
+            instructions.contains("[handbook] Tea is at four."),
+            "{told}"
+        );
+        assert!(found.contains("Credit never expires."), "{told}");
+        let asked = activities_of(&history(&agent).await, "query_source");
+        let asked: Vec<_> = asked
+            .iter()
+            .map(|it| (it.queue.as_str(), it.input["workspace"].as_str()))
+            .collect();
+        let expected = (own_queue.as_str(), Some("red"));
+        assert_eq!(asked, [expected, expected], "{way:?}");
+    }
+    bed.finish().await;
+}
+
 #[tokio::test]
 async fn a_run_whose_notes_have_no_place_fails_at_its_start_and_says_what_to_give() {
     let bed = Bed::new().await;

@@ -12,3 +12,4 @@ mod other_tools;
 mod recorded;
 mod scope_changed;
 mod twins;
+mod versions;

@@ -69,6 +69,22 @@ const EXHIBITS: &[Exhibit] = &[
         twins: ALL,
     },
     Exhibit {
+        file: "agent_workflow/cancelled_with_unstored.json",
+        shows: |recorded| {
+            let stored = answers(recorded, "add_messages");
+            let [failed, last] = stored.as_slice() else {
+                return false;
+            };
+            failed.is_null()
+                && last["replayed"] == false
+                && recorded.replies()[0].is_null()
+                && recorded.ended_with(|end| {
+                    matches!(end, Attributes::WorkflowExecutionCanceledEventAttributes(_))
+                })
+        },
+        twins: ALL,
+    },
+    Exhibit {
         file: "agent_workflow/closed_while_messages_wait.binpb",
         shows: |recorded| {
             let accepted = places(recorded, |attributes| {

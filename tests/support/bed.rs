@@ -13,7 +13,8 @@ use notekeeper_store::{
     TranscriptStore as _, WriteRequest,
 };
 use notekeeper_workflows::{
-    ActivityQueue, AgentInput, AgentOutput, AgentState, AgentWorkflow, Reply, SendMessage,
+    ActivityQueue, AgentInput, AgentOutput, AgentState, AgentWorkflow, KnownReply, Reply,
+    SendMessage,
 };
 use serde_json::Value;
 use temporalio_client::{
@@ -323,6 +324,15 @@ pub(crate) async fn transcript(agent: &Agent) -> Vec<ChatMessage> {
     in_time("the transcript", query)
         .await
         .expect("query the transcript")
+}
+
+/// The query `reply`, of the message with this id.
+pub(crate) async fn known_reply(agent: &Agent, id: &str) -> Option<KnownReply> {
+    let options = WorkflowQueryOptions::default();
+    let query = agent.query(AgentWorkflow::reply, id.to_owned(), options);
+    in_time("a known reply", query)
+        .await
+        .expect("query the reply")
 }
 
 /// Asks the conversation to close.

@@ -19,8 +19,8 @@ mod tools;
 mod worker;
 
 pub(crate) use bed::{
-    Agent, Bed, Way, begin, close, ended, failure_type, history, history_of_run, reply, run_id,
-    say, send, state, transcript,
+    Agent, Bed, Way, begin, close, ended, failure_type, history, history_of_run, known_reply,
+    reply, run_id, say, send, state, transcript,
 };
 pub(crate) use calls::{Called, payload, raw_payload};
 pub(crate) use chat::Talk;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use temporalio_common_wasm::{ActivityDefinition, data_converters::TemporalDeserializable};
 use temporalio_workflow::{
     ActivityCloseTimeouts, ActivityExecutionError, ActivityOptions, LocalActivityOptions,
-    RetryPolicy, WorkflowContext,
+    RetryPolicy, WorkflowCancellationToken, WorkflowContext,
 };
 
 use crate::CallFailure;
@@ -89,6 +89,18 @@ impl CallOptions {
     pub(crate) fn with_heartbeats(mut self) -> Self {
         if let Self::Queued(options) = &mut self {
             options.heartbeat_timeout = Some(HEARTBEAT_TIMEOUT);
+        }
+        self
+    }
+
+    /// For an activity that a cancellation of the run doesn't reach, so that it also begins in a run that is
+    /// cancelled already. Its time-outs are all that ends it.
+    pub(crate) fn shielded(mut self) -> Self {
+        // Nobody has another hold of this token.
+        let token = Some(WorkflowCancellationToken::new());
+        match &mut self {
+            Self::Queued(options) => options.cancellation_token = token,
+            Self::Local(options) => options.cancellation_token = token,
         }
         self
     }

@@ -29,8 +29,8 @@ pub use agent_workflow::AgentWorkflow;
 pub use exchange::Exchange;
 pub use failure::AgentFailure;
 pub use input::{
-    AgentInput, AgentOutput, ApplicationTool, ConversationPlace, FILE_READER, MemorySkip, Reply,
-    Resumed, SendMessage,
+    AgentInput, AgentOutput, ApplicationTool, ConversationPlace, FILE_READER, KnownReply,
+    MemorySkip, Reply, Resumed, SendMessage,
 };
 pub use run::{admit, continue_with, is_continuing, run, send_message};
 pub use setup::{INPUT_BYTES_MAX, Resolver, conversation_id};

@@ -87,6 +87,13 @@ impl Conversation {
         self.inner.settings.activities.options(id)
     }
 
+    /// The same for a call that ends within `within_ms` or the settings' time, whichever is shorter.
+    fn options_within(&self, within_ms: u64) -> CallOptions {
+        let id = self.inner.session.next_activity_id();
+        let activities = &self.inner.settings.activities;
+        activities.options_within(id, within_ms.min(activities.schedule_to_close_ms))
+    }
+
     /// The operation of a change that is made now.
     pub(crate) fn new_operation<W>(&self, ctx: &WorkflowContext<W>, kind: &str) -> OperationRef {
         let drawn: u128 = ctx.random_stream("notekeeper").random();

@@ -30,7 +30,7 @@ pub use activity_error::CallFailure;
 pub use agent::{
     Agent, AgentFailure, AgentGrounding, AgentHost, AgentInput, AgentOutput, AgentSource,
     AgentState, AgentWorkflow, ApplicationTool, ConversationPlace, ConversationState, Exchange,
-    FILE_READER, GroundingState, INPUT_BYTES_MAX, MemorySkip, Reply, Resolver, Resumed,
+    FILE_READER, GroundingState, INPUT_BYTES_MAX, KnownReply, MemorySkip, Reply, Resolver, Resumed,
     ResumedConversation, SearchErrors, SendMessage, SkippedSummary, Summary, TRANSCRIPT_BYTES_MAX,
     agent_interceptor, conversation_id, is_continuing,
 };

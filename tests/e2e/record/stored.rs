@@ -4,13 +4,14 @@ use notekeeper_domain::{ConversationId, HistoryPolicy, Scope, SummaryPolicy};
 use notekeeper_store::TranscriptStore as _;
 use notekeeper_workflows::AgentInput;
 use serde_json::json;
+use temporalio_client::{WorkflowCancelOptions, errors::WorkflowGetResultError};
 
 use super::{
     Form, Recorder, SCOPE, call, calls, closed, expect, input, input_by, named, run_history, text,
     turn,
 };
 use crate::support::{
-    Bed, Way, Worker, WorkerOptions, eventually, failure_type, history, run_id, say, state,
+    Bed, Way, Worker, WorkerOptions, ended, eventually, failure_type, history, run_id, say, state,
 };
 
 /// The id of these conversations.
@@ -173,6 +174,55 @@ async fn stored_unheard() {
     let history = closed(&agent).await;
     Recorder::of("agent_workflow")
         .write_agent("stored_unheard", Form::Json, &history)
+        .await;
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn a_cancelled_conversation_recorded_now_replays() {
+    record_cancelled_with_unstored(&Recorder::discarding()).await;
+}
+
+#[tokio::test]
+#[ignore = "writes files: `make record`"]
+async fn cancelled_with_unstored() {
+    record_cancelled_with_unstored(&Recorder::of("agent_workflow")).await;
+}
+
+/// A run is cancelled while it holds an exchange that couldn't be stored, and stores it then.
+async fn record_cancelled_with_unstored(recorder: &Recorder) {
+    let bed = Bed::new().await;
+    let turns = json!([turn("Hello.", [text("Hello, {{message_count}}.")])]);
+    let options = WorkerOptions {
+        script: Some(bed.script(&turns)),
+        fault: Some("add_messages.before_commit=fail:1000".to_owned()),
+        ..WorkerOptions::default()
+    };
+    let mut broken = Worker::start(&bed, options).await;
+    let mut input = conversing(input(&bed));
+    input.memories[0].activities.schedule_to_close_ms = 2_000;
+    let agent = bed.start(input).await;
+
+    let failure = say(&agent, "Hello.").await.expect_err("it can't be stored");
+    broken.terminate();
+    broken.ended().await;
+    let asked = agent.cancel(WorkflowCancelOptions::default()).await;
+    asked.expect("ask for the cancellation");
+    let _worker = Worker::serving(&bed, &turns).await;
+
+    assert_eq!(failure_type(&failure), "Unavailable");
+    let end = ended(&agent).await;
+    assert!(
+        matches!(end, Err(WorkflowGetResultError::Cancelled { .. })),
+        "{end:?}"
+    );
+    assert_eq!(bed.messages(SCOPE, ID).await.len(), 2);
+    recorder
+        .write_agent(
+            "cancelled_with_unstored",
+            Form::Json,
+            &history(&agent).await,
+        )
         .await;
     bed.finish().await;
 }

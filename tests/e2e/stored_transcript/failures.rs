@@ -5,29 +5,11 @@ use std::time::Duration;
 use notekeeper_workflows::AgentInput;
 use serde_json::{Value, json};
 
-use super::{heard, message, pairs, said, tool_turn, turn};
+use super::{LOCK, failing, heard, impatient, message, pairs, said, tool_turn, turn};
 use crate::support::{
     Activity, Application, Bed, Proxy, Way, Worker, WorkerOptions, activities, activities_of,
-    close, ended, failure_type, history, say, send, state, tasks_timed_out,
+    close, ended, failure_type, history, known_reply, say, send, state, tasks_timed_out,
 };
-
-/// An input whose activities give up after two seconds.
-fn impatient(bed: &Bed, way: Way) -> AgentInput {
-    let mut input = bed.input_by(way, "acme");
-    input.memories[0].activities.schedule_to_close_ms = 2_000;
-    input.memories[0].activities.start_to_close_ms = 1_000;
-    input
-}
-
-/// A worker that fails at a point so many times.
-async fn failing(bed: &Bed, turns: &Value, fault: &str) -> Worker {
-    let options = WorkerOptions {
-        script: Some(bed.script(turns)),
-        fault: Some(fault.to_owned()),
-        ..WorkerOptions::default()
-    };
-    Worker::start(bed, options).await
-}
 
 #[tokio::test]
 async fn an_exchange_that_cannot_be_stored_is_stored_before_the_next_message_and_answers_once() {
@@ -54,6 +36,9 @@ async fn an_exchange_that_cannot_be_stored_is_stored_before_the_next_message_and
             (0, 1)
         );
         assert_eq!(bed.messages_of(&agent, "acme").await, Vec::<Value>::new());
+        let known = known_reply(&agent, "m-1").await.expect("it is answered");
+        assert_eq!((&*known.reply.text, known.unstored), ("first of 1", true));
+        assert_eq!(known_reply(&agent, "m-2").await, None);
         broken.terminate();
         broken.ended().await;
         let _worker = Worker::serving(&bed, &turns).await;
@@ -61,6 +46,8 @@ async fn an_exchange_that_cannot_be_stored_is_stored_before_the_next_message_and
         let next = heard(&agent, "two").await;
 
         assert_eq!(again.expect("its reply").text, "first of 1");
+        let known = known_reply(&agent, "m-1").await.expect("it is answered");
+        assert_eq!((&*known.reply.text, known.unstored), ("first of 1", false));
         assert_eq!(next, "second of 3");
         let expected = pairs([
             ("user", "one"),
@@ -80,11 +67,6 @@ async fn an_exchange_that_cannot_be_stored_is_stored_before_the_next_message_and
         bed.finish().await;
     }
 }
-
-/// What somebody takes away who may.
-const LOCK: &str = "create function locked() returns trigger language plpgsql as \
-    $$ begin raise insufficient_privilege using message = 'locked'; end $$; \
-    create trigger locked before insert on messages for each statement execute function locked()";
 
 #[tokio::test]
 async fn an_exchange_that_meets_a_fault_of_the_database_is_stored_when_that_is_mended() {

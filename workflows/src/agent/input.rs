@@ -225,6 +225,17 @@ pub struct Reply {
     pub grounding_partial: Vec<String>,
 }
 
+/// What the query `reply` answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownReply {
+    /// The reply.
+    pub reply: Reply,
+    /// Whether it couldn't be stored yet. Its message failed as `Unavailable` then; sent again under its id it
+    /// has this reply as soon as the store has taken it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unstored: bool,
+}
+
 /// A snapshot load that was skipped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemorySkip {

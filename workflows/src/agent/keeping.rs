@@ -144,19 +144,50 @@ pub(super) async fn flush<W: AgentHost>(
     ctx: &WorkflowContext<W>,
     setup: &Setup,
 ) -> Result<(), CallFailure> {
-    while let Some(exchange) = ctx.state(|host| {
-        let stored = host.agent().stored.as_ref()?;
-        stored.unstored().cloned()
-    }) {
-        store(ctx, setup, exchange).await?;
+    while let Some(exchange) = oldest_unstored(ctx) {
+        store(ctx, setup, exchange, None).await?;
     }
     Ok(())
 }
 
+/// Longest time that a run which is over takes to store what it holds, in milliseconds: enough for a store
+/// that is away for a moment, and no longer than somebody who cancels a run looks on.
+const LAST_MS: u64 = 30_000;
+
+/// As [`flush`], in a run that is over, though it be cancelled, and for [`LAST_MS`] in all.
+pub(super) async fn flush_at_last<W: AgentHost>(
+    ctx: &WorkflowContext<W>,
+    setup: &Setup,
+) -> Result<(), CallFailure> {
+    let begun = ctx.workflow_time();
+    let spent = || {
+        let now = begun.zip(ctx.workflow_time());
+        now.and_then(|(begun, now)| now.duration_since(begun).ok())
+            .unwrap_or_default()
+    };
+    while let Some(exchange) = oldest_unstored(ctx) {
+        let spent_ms = u64::try_from(spent().as_millis()).unwrap_or(u64::MAX);
+        let left_ms = LAST_MS.saturating_sub(spent_ms).max(1);
+        store(ctx, setup, exchange, Some(left_ms)).await?;
+    }
+    Ok(())
+}
+
+fn oldest_unstored<W: AgentHost>(ctx: &WorkflowContext<W>) -> Option<Exchange> {
+    ctx.state(|host| host.agent().stored.as_ref()?.unstored().cloned())
+}
+
+/// Whether the run holds messages that may not be stored.
+pub(super) fn holds_unstored<W: AgentHost>(ctx: &WorkflowContext<W>) -> bool {
+    with_stored(ctx, |stored| stored.unstored_count() > 0).unwrap_or_default()
+}
+
+/// Stores an exchange. `within_ms` is given where the run is over, and this its last attempt.
 async fn store<W: AgentHost>(
     ctx: &WorkflowContext<W>,
     setup: &Setup,
     exchange: Exchange,
+    within_ms: Option<u64>,
 ) -> Result<(), CallFailure> {
     let values = exchange.values();
     let bytes = serde_json::to_vec(&values).map_or(0, |json| json.len());
@@ -164,8 +195,16 @@ async fn store<W: AgentHost>(
         let agent = host.agent_mut();
         agent.recorded_bytes = agent.recorded_bytes.saturating_add(bytes);
     });
-    let added = setup.conversation.add_as(ctx, values, exchange.operation);
-    let kept = match added.await {
+    let conversation = &setup.conversation;
+    let added = match within_ms {
+        None => conversation.add_as(ctx, values, exchange.operation).await,
+        Some(within_ms) => {
+            let operation = exchange.operation;
+            let added = conversation.add_shielded(ctx, values, operation, within_ms);
+            added.await
+        }
+    };
+    let kept = match added {
         Ok(added) => with_stored(ctx, |stored| stored.stored_at(added.first, added.next)),
         // A workflow reset that kept the model's answer ran its tools again, and they answered
         // otherwise: what the first run stored stands.

@@ -37,8 +37,8 @@
 /// }
 /// ```
 ///
-/// The type has the update `send_message`, the queries `transcript` and `state`, and the signal
-/// `close`.
+/// The type has the update `send_message`, the queries `transcript`, `state` and `reply`, and the
+/// signal `close`.
 #[macro_export]
 macro_rules! agent_workflow {
     ($(#[$attribute:meta])* $visibility:vis struct $name:ident = $wire:literal, namespace: $resolve:expr;) => {
@@ -134,6 +134,16 @@ macro_rules! agent_workflow {
                 _view: &$crate::__private::WorkflowContextView,
             ) -> $crate::AgentState {
                 self.agent.state()
+            }
+
+            /// What is known of the reply to the message with this id; nothing as long as it has none.
+            #[query(name = "reply")]
+            pub fn reply(
+                &self,
+                _view: &$crate::__private::WorkflowContextView,
+                id: ::std::string::String,
+            ) -> ::std::option::Option<$crate::KnownReply> {
+                self.agent.reply(&id)
             }
 
             /// Asks the conversation to close once the messages taken are answered. What is sent

@@ -42,6 +42,7 @@ pub async fn run<W: AgentHost>(
         .await;
     if let Err(cancelled) = ended {
         handlers_finished(ctx).await;
+        store_at_last(ctx).await;
         return Err(cancelled.into());
     }
     if ctx.state(|host| host.agent().closing) {
@@ -68,7 +69,12 @@ async fn start<W: AgentHost>(ctx: &WorkflowContext<W>) {
             Ok(())
         }
         Ok(None) => Ok(()),
-        Err(failure) => Err(failure),
+        Err(failure) => {
+            if failure.ends_the_run() {
+                store_at_last(ctx).await;
+            }
+            Err(failure)
+        }
     };
     ctx.state_mut(|host| {
         let agent = host.agent_mut();
@@ -100,7 +106,27 @@ async fn store_the_rest<W: AgentHost>(ctx: &WorkflowContext<W>) {
     let setup = ctx.state(|host| host.agent().setup.as_ref().ok().map(Rc::clone));
     if let Some(setup) = setup {
         // The output says what is left.
-        let _: Result<(), CallFailure> = keeping::flush(ctx, &setup).await;
+        let stored = keeping::flush(ctx, &setup).await;
+        if stored.is_err_and(|failure| failure.is_cancelled()) {
+            store_at_last(ctx).await;
+        }
+        handlers_finished(ctx).await;
+    }
+}
+
+/// Since when runs that end otherwise than by being closed store what they hold.
+const STORES_AT_LAST: &str = "notekeeper-stores-at-last";
+
+/// Stores what a run holds that was cancelled, or that its input ends: after it nobody has these messages. What
+/// can't be stored in time is lost; the query `state` says how many exchanges that were.
+async fn store_at_last<W: AgentHost>(ctx: &WorkflowContext<W>) {
+    let setup = ctx.state(|host| host.agent().setup.as_ref().ok().map(Rc::clone));
+    // Asked last: a run with nothing to store records nothing.
+    if let Some(setup) = setup
+        && keeping::holds_unstored(ctx)
+        && ctx.patched(STORES_AT_LAST)
+    {
+        let _: Result<(), CallFailure> = keeping::flush_at_last(ctx, &setup).await;
         handlers_finished(ctx).await;
     }
 }

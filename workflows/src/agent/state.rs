@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use temporalio_workflow::WorkflowContextView;
 
 use super::{
-    AgentFailure, AgentInput, GroundingState, Reply,
+    AgentFailure, AgentInput, GroundingState, KnownReply, Reply,
     answered::Answered,
     setup::{Resolver, Setup},
     stored::Stored,
@@ -47,6 +47,10 @@ pub struct Agent {
     /// What model requests, stored exchanges and searches of sources have put into this run's history, in
     /// bytes of their JSON.
     pub(super) recorded_bytes: usize,
+    /// What the model was told of its calls in this run, in bytes: about what their results have put into the
+    /// history. It bounds the calls of a turn, and doesn't count where a run continues as new, which
+    /// Temporal suggests by the same measure.
+    pub(super) told_bytes: usize,
 }
 
 /// Messages wait for their turn in the order of their arrival.
@@ -146,6 +150,7 @@ impl Agent {
             closing: false,
             continuing: false,
             recorded_bytes: 0,
+            told_bytes: 0,
         };
         if let Some(resumed) = resumed {
             agent.transcript = Transcript::resume(agent.without_blocks(resumed.transcript));
@@ -198,6 +203,20 @@ impl Agent {
     pub fn transcript(&self) -> Vec<ChatMessage> {
         let said = self.stored.iter().flat_map(Stored::said);
         said.chain(self.transcript.messages()).cloned().collect()
+    }
+
+    /// What is known of the reply to the message with this id: also one that couldn't be stored yet, whose
+    /// message failed for that.
+    pub fn reply(&self, id: &str) -> Option<KnownReply> {
+        let known = |reply: &Reply, unstored| KnownReply {
+            reply: reply.clone(),
+            unstored,
+        };
+        let stored = self.answered.get(id).map(|reply| known(reply, false));
+        stored.or_else(|| {
+            let reply = self.stored.as_ref()?.unstored_reply(id)?;
+            Some(known(reply, true))
+        })
     }
 
     /// Messages in the transcript, as far as the run knows.

@@ -13,6 +13,7 @@ use notekeeper_domain::{HistoryPlan, HistoryPolicy, HistoryView, MessageOutline,
 pub use resumed::ResumedConversation;
 
 use super::{
+    Reply,
     exchange::{Exchange, end_of, is_prompt, outlines, parts},
     said::Said,
     summary::{SkippedSummary, Summary},
@@ -219,6 +220,13 @@ impl Stored {
 
     pub(super) fn unstored_count(&self) -> usize {
         self.unstored.len()
+    }
+
+    /// The reply to the message with this id, where it is among what may not be stored.
+    pub(super) fn unstored_reply(&self, id: &str) -> Option<&Reply> {
+        let replies = self.unstored.iter().filter_map(|it| it.reply.as_ref());
+        let mut of_message = replies.filter(|(known, _)| known.as_deref() == Some(id));
+        of_message.next().map(|(_, reply)| reply)
     }
 
     /// That exchange is stored, at these positions.

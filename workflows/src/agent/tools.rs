@@ -1,6 +1,6 @@
 //! The tool calls of one response: of the memories, the facts, the sources and the application.
 
-use notekeeper_contract::{ChatMessage, FailureType, ToolInput};
+use notekeeper_contract::{ChatMessage, DEFAULT_STORE, FailureType, ToolInput};
 use serde_json::Value;
 use temporalio_common_wasm::{
     UntypedActivity,
@@ -32,14 +32,16 @@ pub(super) async fn carry_out<W: AgentHost>(
     calls: &[StepCall],
 ) -> Result<(), AgentFailure> {
     let mut failed = None;
+    let mut reserve = Reserve::of(ctx, calls);
     for call in calls {
         let (content, is_error) = match &failed {
             Some(_) => (
                 "not carried out, because an earlier call failed".to_owned(),
                 true,
             ),
+            None if is_full(ctx) => (IS_FULL.to_owned(), true),
             None => match carry_out_one(ctx, setup, call).await {
-                Ok(told) => told,
+                Ok(told) => count_told(ctx, told),
                 Err(failure) => {
                     let told = (format!("the tool failed: {}", failure.type_name()), true);
                     failed = Some(failure);
@@ -52,18 +54,77 @@ pub(super) async fn carry_out<W: AgentHost>(
             content,
             is_error,
         };
+        reserve.release(call);
         let fits = ctx.state(|host| {
             let agent = host.agent();
             let bytes = agent.transcript.bytes() + encoded_bytes(&result);
-            agent.stored.is_none() || bytes + RESERVE_BYTES <= TRANSCRIPT_BYTES_MAX
+            agent.stored.is_none() || bytes + reserve.bytes() <= TRANSCRIPT_BYTES_MAX
         });
         push(ctx, if fits { result } else { too_large(call) });
     }
     failed.map_or(Ok(()), |failure| Err(failure.into()))
 }
 
-/// Room for errors in the place of results that don't fit.
+/// What a run may have recorded when a call is carried out, in bytes. A call and its result have up to 4 MiB, so
+/// that a turn of many large ones leaves some for its model requests, which may come to 32 MiB with what else
+/// is counted, and all of it stays below the 50 MiB at which Temporal ends a run.
+const CALLED_AT_BYTES_MAX: usize = 24 * 1024 * 1024;
+
+/// What the model is told in place of a call that the run's history has no room for.
+const IS_FULL: &str = "not carried out, because earlier calls have brought more than one turn may hold; answer \
+     from what there is, and make the call with a later message";
+
+/// Since when the calls of one turn are bounded together.
+const BOUNDS_CALLS: &str = "notekeeper-bounds-calls";
+
+/// Whether the run's history has no room for another result. Between two messages the run continues as new long
+/// before.
+fn is_full<W: AgentHost>(ctx: &WorkflowContext<W>) -> bool {
+    let held = ctx.state(|host| {
+        let agent = host.agent();
+        agent.recorded_bytes.saturating_add(agent.told_bytes)
+    });
+    // Asked last: a run that is below records nothing.
+    held > CALLED_AT_BYTES_MAX && ctx.patched(BOUNDS_CALLS)
+}
+
+/// Counts what a call came to.
+fn count_told<W: AgentHost>(ctx: &WorkflowContext<W>, told: Told) -> Told {
+    ctx.state_mut(|host| {
+        let agent = host.agent_mut();
+        agent.told_bytes = agent.told_bytes.saturating_add(told.0.len());
+    });
+    told
+}
+
+/// Least room for errors in the place of results that don't fit.
 const RESERVE_BYTES: usize = 64 * 1024;
+
+/// Room that is kept for errors in the place of results that don't fit: of each call that has none yet.
+struct Reserve(usize);
+
+impl Reserve {
+    fn of<W: AgentHost>(ctx: &WorkflowContext<W>, calls: &[StepCall]) -> Self {
+        let bytes: usize = calls
+            .iter()
+            .map(|call| encoded_bytes(&too_large(call)))
+            .sum();
+        // Older code kept the least room, however many calls there were. Asked last: where that is enough
+        // nothing is recorded.
+        match bytes > RESERVE_BYTES && ctx.patched(BOUNDS_CALLS) {
+            true => Self(bytes),
+            false => Self(0),
+        }
+    }
+
+    fn release(&mut self, call: &StepCall) {
+        self.0 = self.0.saturating_sub(encoded_bytes(&too_large(call)));
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.max(RESERVE_BYTES)
+    }
+}
 
 /// What the model is told where the results of its calls together outgrow an exchange. What the call did
 /// stands.
@@ -169,6 +230,11 @@ async fn call_application<W: AgentHost>(
     let input = ToolInput {
         arguments,
         scope: memory.scope_ref(),
+        store: named(&memory.settings().store, DEFAULT_STORE),
+        facts_store: named(
+            &setup.conversation.settings().store,
+            &memory.settings().store,
+        ),
         workspace: setup.session.workspace().map(str::to_owned),
         operation,
     };
@@ -192,6 +258,11 @@ async fn call_application<W: AgentHost>(
         .from_payloads(&conversion, result.payloads)
         .map_err(|_| unusable("the tool's result is not one JSON value".to_owned()))?;
     Ok((text(answer), false))
+}
+
+/// The name of a store, where it isn't the one that is meant without.
+fn named(store: &str, otherwise: &str) -> Option<String> {
+    (store != otherwise).then(|| store.to_owned())
 }
 
 /// What the model reads of a tool's result: a string as it is, anything else as JSON.

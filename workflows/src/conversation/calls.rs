@@ -14,7 +14,10 @@ use serde_json::Value;
 use temporalio_workflow::WorkflowContext;
 
 use super::Conversation;
-use crate::{CallFailure, activity_call::call};
+use crate::{
+    CallFailure,
+    activity_call::{CallOptions, call},
+};
 
 impl Conversation {
     /// The messages, oldest first, each as it was added: all, or at most `limit`, the most recent ones.
@@ -176,6 +179,28 @@ impl Conversation {
         messages: Vec<Value>,
         operation: OperationRef,
     ) -> impl Future<Output = Result<AddMessagesOutput, CallFailure>> + use<'c, W> {
+        self.add_by(ctx, messages, operation, self.options())
+    }
+
+    /// As [`Self::add_as`], though the run be cancelled, and for `within_ms` at most.
+    pub(crate) fn add_shielded<'c, W>(
+        &'c self,
+        ctx: &'c WorkflowContext<W>,
+        messages: Vec<Value>,
+        operation: OperationRef,
+        within_ms: u64,
+    ) -> impl Future<Output = Result<AddMessagesOutput, CallFailure>> + use<'c, W> {
+        let options = self.options_within(within_ms).shielded();
+        self.add_by(ctx, messages, operation, options)
+    }
+
+    fn add_by<'c, W>(
+        &'c self,
+        ctx: &'c WorkflowContext<W>,
+        messages: Vec<Value>,
+        operation: OperationRef,
+        options: CallOptions,
+    ) -> impl Future<Output = Result<AddMessagesOutput, CallFailure>> + use<'c, W> {
         let input = AddMessagesInput {
             store: self.store(),
             workspace: self.workspace(),
@@ -184,7 +209,7 @@ impl Conversation {
             messages,
             operation: Some(operation),
         };
-        call(ctx, AddMessages, input, self.options())
+        call(ctx, AddMessages, input, options)
     }
 
     /// The positions of the transcript, and the outlines of its newest messages, at most `limit`, none

@@ -655,6 +655,8 @@ fn application_tool() {
         &ToolInput {
             arguments: json!({"to": "alice"}),
             scope: scope(),
+            store: Some("eu".to_owned()),
+            facts_store: Some("default".to_owned()),
             workspace: Some("project".to_owned()),
             operation: OperationRef {
                 id: "8f43a1".to_owned(),

@@ -22,7 +22,7 @@ use notekeeper_workflows::Reply;
 use crate::{arguments::TemporalArgs, config::File, connection::TemporalTarget, exit::Exit};
 
 use self::{
-    conversation::{Beginning, Conversation},
+    conversation::{Answer, Beginning, Conversation},
     failure::Unanswered,
     input::{Input, Line},
     opening::Opening,
@@ -36,6 +36,10 @@ const EXCHANGES_SHOWN: usize = 3;
 /// Seconds that a pipe waits for an answer where nothing is said: longer than Temporal tries to get
 /// one, so that a failure comes as itself.
 const TIMEOUT_SECONDS: u32 = 900;
+
+/// Stands under an answer that isn't in the transcript yet.
+const UNSTORED: &str = "the answer couldn't be stored yet, because the transcript's store failed; it is tried again \
+     before the next message is answered, and when the conversation is closed";
 
 const COMMANDS: &str = "\
 /history   the conversation so far
@@ -166,6 +170,8 @@ struct Chat {
     watch: Watch,
     /// Messages of this session without an answer.
     unanswered: usize,
+    /// Whether the last answer isn't in the transcript yet.
+    unstored: bool,
 }
 
 /// What follows a line.
@@ -190,6 +196,7 @@ impl Chat {
             conversation,
             screen,
             unanswered: 0,
+            unstored: false,
         })
     }
 
@@ -290,9 +297,8 @@ impl Chat {
 
     async fn message(&mut self, text: &str) -> anyhow::Result<Next> {
         let unanswered = match self.conversation.send(text, &mut self.watch).await {
-            Ok(reply) => {
-                self.asides(&reply).await;
-                self.screen.answer(&reply.text)?;
+            Ok(answer) => {
+                self.answer(answer).await?;
                 return Ok(Next::Line);
             }
             Err(unanswered) => unanswered,
@@ -310,6 +316,21 @@ impl Chat {
             }
             Unanswered::Interrupted { .. } | Unanswered::Failed { .. } => Next::Line,
         })
+    }
+
+    /// Shows an answer, and what there is to know of it.
+    async fn answer(&mut self, answer: Answer) -> anyhow::Result<()> {
+        let (reply, unstored) = match answer {
+            Answer::Kept(reply) => (reply, false),
+            Answer::Unstored(reply) => (reply, true),
+        };
+        self.unstored = unstored;
+        self.asides(&reply).await;
+        self.screen.answer(&reply.text)?;
+        if unstored {
+            self.screen.remark(UNSTORED);
+        }
+        Ok(())
     }
 
     /// Shows which tools were called for a reply, and what it had to do without.
@@ -341,7 +362,8 @@ impl Chat {
     }
 
     fn exit_code(&self) -> ExitCode {
-        let exit = match self.input.is_terminal() || self.unanswered == 0 {
+        let all_is_well = self.unanswered == 0 && !self.unstored;
+        let exit = match self.input.is_terminal() || all_is_well {
             true => Exit::Done,
             false => Exit::Failed,
         };

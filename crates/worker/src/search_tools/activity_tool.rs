@@ -157,6 +157,8 @@ impl SearchTool for ActivityTool {
         let input = ToolInput {
             arguments: Value::Object(arguments),
             scope: ScopeRef::from(call.scope),
+            store: None,
+            facts_store: None,
             workspace: call.workspace.map(str::to_owned),
             operation: OperationRef { id: id.clone() },
         };

@@ -3,11 +3,11 @@
 use std::{future::Future, time::Duration};
 
 use anyhow::{Context as _, anyhow, bail};
-use notekeeper_contract::ChatMessage;
+use notekeeper_contract::{ChatMessage, FailureType};
 use notekeeper_domain::HistoryPolicy;
 use notekeeper_workflows::{
-    ActivityQueue, AgentInput, AgentState, AgentWorkflow, ConversationPlace, MemorySettings, Reply,
-    SendMessage, TRANSCRIPT_BYTES_MAX,
+    ActivityQueue, AgentInput, AgentState, AgentWorkflow, ConversationPlace, KnownReply,
+    MemorySettings, Reply, SendMessage, TRANSCRIPT_BYTES_MAX,
 };
 use temporalio_client::{
     Client, RpcOptions, WorkflowGetResultOptions, WorkflowHandle, WorkflowIdConflictPolicy,
@@ -50,6 +50,14 @@ pub(super) struct Beginning {
     pub(super) facts: bool,
     pub(super) task_queue: String,
     pub(super) workflow_task_queue: String,
+}
+
+/// The answer to a message.
+pub(super) enum Answer {
+    /// It is kept.
+    Kept(Reply),
+    /// Its store couldn't keep it yet; the next message tries again.
+    Unstored(Reply),
 }
 
 /// A conversation that goes on, or begins with the first message.
@@ -161,6 +169,16 @@ impl Conversation {
             .await
     }
 
+    /// The answer that a message has though its turn failed, because it couldn't be stored yet; nothing where
+    /// there is none, or where the worker that is asked is too old to know.
+    async fn unstored_reply(&self, message: &SendMessage) -> Option<Reply> {
+        let id = message.id.clone()?;
+        let options = WorkflowQueryOptions::default();
+        let asked = self.handle.query(AgentWorkflow::reply, id, options);
+        let known: Option<KnownReply> = self.answered(asked).await.ok()?;
+        known.filter(|it| it.unstored).map(|it| it.reply)
+    }
+
     async fn answered<T>(
         &self,
         query: impl Future<Output = Result<T, WorkflowQueryError>>,
@@ -194,7 +212,7 @@ impl Conversation {
         &mut self,
         text: &str,
         watch: &mut Watch,
-    ) -> Result<Reply, Unanswered> {
+    ) -> Result<Answer, Unanswered> {
         if text.len() > TRANSCRIPT_BYTES_MAX {
             return Err(Unanswered::Failed {
                 kind: "TooLarge".to_owned(),
@@ -211,17 +229,32 @@ impl Conversation {
         watch.begin();
         loop {
             let refusal = match self.send_once(&message, watch).await? {
-                Ok(reply) => return Ok(reply),
+                Ok(reply) => return Ok(Answer::Kept(reply)),
                 Err(refusal) => refusal,
             };
             match refusal {
-                Refusal::Final(unanswered) => return Err(unanswered),
+                Refusal::Final(unanswered) => return self.in_spite_of(unanswered, &message).await,
                 Refusal::Again => {}
                 Refusal::Away => watch.temporal_is_away(),
             }
             watch
                 .over(Stage::Sending, tokio::time::sleep(AGAIN))
                 .await?;
+        }
+    }
+
+    /// A failed message may have an answer nevertheless, which nobody keeps yet.
+    async fn in_spite_of(
+        &self,
+        unanswered: Unanswered,
+        message: &SendMessage,
+    ) -> Result<Answer, Unanswered> {
+        match &unanswered {
+            Unanswered::Failed { kind, .. } if kind == FailureType::Unavailable.as_str() => {
+                let reply = self.unstored_reply(message).await;
+                reply.map(Answer::Unstored).ok_or(unanswered)
+            }
+            _ => Err(unanswered),
         }
     }
 
