@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{
     Agent, Application, Bed, Way, Worker, WorkerOptions, activities, activities_of, failure_type,
-    history, say, transcript,
+    history, say, say_much, transcript,
 };
 
 /// Text of each tool result of the conversation, and whether it tells of an error.
@@ -284,7 +284,7 @@ async fn an_applications_tools_that_answer_very_much_end_before_the_history_is_f
     input.tools = vec![application.tool("read_file")];
     let agent = bed.start(input).await;
 
-    let reply = say(&agent, "go").await.expect("a reply");
+    let reply = say_much(&agent, "go").await.expect("a reply");
     let after = say(&agent, "and then?").await.expect("a reply");
 
     assert_eq!(reply.text, "read, 62");
@@ -319,7 +319,7 @@ async fn so_many_calls_that_only_errors_fit_for_most_of_them_are_one_exchange_an
     bed.put("acme/main", "long.md", &"x".repeat(4_000)).await;
     let agent = bed.start(bed.input_by(Way::Local, "acme")).await;
 
-    let reply = say(&agent, "go").await.expect("a reply");
+    let reply = say_much(&agent, "go").await.expect("a reply");
 
     assert_eq!(reply.text, "read, 702");
     let stored = bed.messages_of(&agent, "acme").await;

@@ -285,6 +285,21 @@ pub(crate) async fn reply(pending: Pending) -> Result<Reply, Box<Failure>> {
     }
 }
 
+/// Longest wait for a turn that brings many mebibytes: less than a test may take in all.
+const LONG_PATIENCE: Duration = Duration::from_secs(150);
+
+/// Sends a message and waits for the reply, which may take its time: much has to go through the server first.
+pub(crate) async fn say_much(agent: &Agent, text: &str) -> Result<Reply, Box<Failure>> {
+    let pending = begin(agent, text).await;
+    let reply = pending.get_result(RpcOptions::default());
+    match tokio::time::timeout(LONG_PATIENCE, reply).await {
+        Ok(Ok(reply)) => Ok(reply),
+        Ok(Err(WorkflowUpdateError::Failed(failure))) => Err(failure),
+        Ok(Err(other)) => panic!("the update came to neither reply nor failure: {other:?}"),
+        Err(_) => panic!("waited in vain for a long reply"),
+    }
+}
+
 /// What the conversation ends with, in whichever run.
 pub(crate) async fn ended(agent: &Agent) -> Result<AgentOutput, WorkflowGetResultError> {
     let result = agent.get_result(WorkflowGetResultOptions::default());

@@ -20,7 +20,7 @@ mod worker;
 
 pub(crate) use bed::{
     Agent, Bed, Way, begin, close, ended, failure_type, history, history_of_run, known_reply,
-    reply, run_id, say, send, state, transcript,
+    reply, run_id, say, say_much, send, state, transcript,
 };
 pub(crate) use calls::{Called, payload, raw_payload};
 pub(crate) use chat::Talk;

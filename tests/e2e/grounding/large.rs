@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
 
 use crate::support::{
-    Agent, Bed, Worker, WorkerOptions, activities_of, history_of_run, run_id, say,
+    Agent, Bed, Worker, WorkerOptions, activities_of, history_of_run, run_id, say, say_much,
 };
 
 /// A search service that answers with a hundred passages whose metadata come to 1.2 MiB.
@@ -83,7 +83,7 @@ async fn a_turn_with_searches_that_find_a_mebibyte_each_goes_on_with_what_the_mo
 
     let run = run_id(&agent).await;
 
-    let reply = say(&agent, "go").await.expect("a reply");
+    let reply = say_much(&agent, "go").await.expect("a reply");
     let after = say(&agent, "and then?").await.expect("a reply");
 
     assert_eq!(reply.text, "found, 14");
@@ -126,7 +126,7 @@ async fn searches_of_one_turn_end_before_the_history_is_full_and_the_turn_goes_o
     let tool = json!({"source": "library", "k": 100, "max_tokens": 600});
     let agent = searching(&bed, tool).await;
 
-    let reply = say(&agent, "go").await.expect("a reply");
+    let reply = say_much(&agent, "go").await.expect("a reply");
     let after = say(&agent, "and then?").await.expect("a reply");
 
     assert_eq!(reply.text, "found, 62");
