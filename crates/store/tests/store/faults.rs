@@ -442,6 +442,8 @@ async fn a_full_pool_is_unavailable_within_its_time_out() {
     let options = PostgresOptions {
         connections_max: 1,
         acquire_timeout: Duration::from_secs(1),
+        // Nothing else gives the place free.
+        statement_timeout: PATIENCE * 10,
         ..database.options.clone()
     };
     let store = PostgresStore::connect_lazy(&options).expect("valid options");
@@ -453,14 +455,8 @@ async fn a_full_pool_is_unavailable_within_its_time_out() {
     });
     let mut behind = database.connection().await;
     until(&mut behind, ONE_WAITS_FOR_A_LOCK, &database.options.schema).await;
-    let asked = Instant::now();
-    let full = store.read(&scope, &name("a.md"), 10).await;
+    let full = within_patience(store.read(&scope, &name("a.md"), 10)).await;
     assert!(matches!(&full, Err(StoreError::Unavailable(_))), "{full:?}");
-    assert!(
-        asked.elapsed() < Duration::from_secs(5),
-        "{:?}",
-        asked.elapsed()
-    );
     other.close().await.expect("close");
     within_patience(waiting)
         .await
@@ -569,28 +565,24 @@ async fn of_a_silent_pool_no_more_than_one_connection_is_tried() {
         }
         let request = WriteRequest::new("x", &Expected::Any);
         let write = || store.write(&scope, &file, &request, operation.as_ref());
-        let asked = Instant::now();
         let silent = within_patience(write()).await;
         let Err(MutationError::Store(StoreError::Unavailable(reason))) = silent else {
             panic!("{silent:?}");
         };
         assert_eq!(reason, SILENCE);
-        assert!(
-            asked.elapsed() < HASTE * CONNECTIONS,
-            "it took {:?}",
-            asked.elapsed()
-        );
         assert_eq!(
             proxy.connections(),
             u64::from(CONNECTIONS),
             "no new one was needed"
         );
-        // Each of the others is given up as well, and then there are new ones.
+        // Each of the others is given up as well, one by each try, and then there are new ones. What says that
+        // it is dead may go without one.
         let mut tries = 1;
         while within_patience(write()).await.is_err() {
             tries += 1;
         }
-        assert!(tries <= CONNECTIONS, "{tries} tries");
+        let one_each = CONNECTIONS - u32::from(cut)..=CONNECTIONS;
+        assert!(one_each.contains(&tries), "{tries} tries");
     }
 }
 
@@ -600,13 +592,21 @@ async fn of_a_silent_pool_no_more_than_one_connection_is_tried() {
 async fn a_connection_that_goes_silent_on_its_way_back_frees_its_place() {
     let database = Database::migrated().await;
     let proxy = Proxy::start().await;
-    let store = hasty(&proxy, &database, 1);
+    // So much time that no machine is busy for as long.
+    let give_up = HASTE * 8;
+    let options = PostgresOptions {
+        connections_max: 1,
+        acquire_timeout: give_up,
+        statement_timeout: give_up,
+        ..proxy.options(&database)
+    };
+    let store = PostgresStore::connect_lazy(&options).expect("valid options");
     let (scope, file) = (scope("silent/main"), name("a.md"));
     proxy.silence_after(1);
     let asked = Instant::now();
     let read = store.read(&scope, &file, 1).await;
     assert_eq!(read.expect("the caller has its answer"), None);
-    assert!(asked.elapsed() < HASTE * 2, "the caller doesn't wait");
+    assert!(asked.elapsed() < give_up, "the caller doesn't wait");
     within_patience(until_it_reads(&store, &scope)).await;
 }
 
@@ -1010,7 +1010,7 @@ async fn a_database_that_is_away_is_unavailable_and_no_secret_is_told() {
         .await;
     let checked = store.check().await;
     let migrated = store.migrate().await;
-    assert!(asked.elapsed() < Duration::from_secs(5));
+    assert!(asked.elapsed() < PATIENCE);
     assert!(matches!(
         &edited,
         Err(MutationError::Store(StoreError::Unavailable(_)))

@@ -345,6 +345,7 @@ fn killed_and_repeated(test: &str, store: &Value, place: &Path) {
         })
         .collect();
     let random = &mut StdRng::seed_from_u64(seed);
+    let mut killed_amid = 0;
     for run in 0..=KILLS {
         let parts = (0..PROCESSES).map(|process| {
             json!({
@@ -364,8 +365,7 @@ fn killed_and_repeated(test: &str, store: &Value, place: &Path) {
             let enough = 200 * (run + 1) / (KILLS + 2) + random.random_range(0..20);
             until("enough was done", || heard(run % PROCESSES).len() >= enough);
             let killed = processes.iter_mut().map(Process::kill);
-            let killed = killed.filter(|killed| *killed).count();
-            assert!(killed > 0, "all was done already");
+            killed_amid += killed.filter(|killed| *killed).count();
         } else {
             processes.into_iter().for_each(Process::end);
         }
@@ -379,6 +379,8 @@ fn killed_and_repeated(test: &str, store: &Value, place: &Path) {
             assert!(run < KILLS || heard.len() == right.len());
         }
     }
+    // All of a run may be done before this process gets its turn on a busy machine, but not of each.
+    assert!(killed_amid > 0, "none was killed amid its work");
     block_on(async {
         let store = opened(store).await;
         for process in 0..PROCESSES {

@@ -185,6 +185,7 @@ fn what_processes_were_told_before_they_were_killed_is_there_and_nothing_is_ther
     let mut random = StdRng::seed_from_u64(seed);
     let calls = calls(&mut StdRng::seed_from_u64(seed), OPERATIONS);
     let mut answers = Vec::new();
+    let mut killed_amid = 0;
     for run in 0..=KILLS {
         let parts = (0..PROCESSES).map(|process| share(&file, seed, OPERATIONS, process, run));
         let parts: Vec<_> = parts.collect();
@@ -198,16 +199,15 @@ fn what_processes_were_told_before_they_were_killed_is_there_and_nothing_is_ther
             let enough = calls.len() * (run + 1) / (KILLS + 2) + random.random_range(0..40);
             until("enough calls were answered", || heard().count() >= enough);
             let killed = processes.iter_mut().map(Process::kill);
-            assert!(
-                killed.filter(|killed| *killed).count() > 0,
-                "all were done already"
-            );
+            killed_amid += killed.filter(|killed| *killed).count();
         } else {
             processes.into_iter().for_each(Process::end);
             assert_eq!(heard().count(), calls.len());
         }
         answers.extend(heard());
     }
+    // All of a run may be done before this process gets its turn on a busy machine, but not of each.
+    assert!(killed_amid > 0, "none was killed amid its work");
     check_all(&file, &answers, &calls, Told::AtMostOnce);
 }
 
