@@ -58,7 +58,7 @@ async fn go_with_a_worker_killed_at(
     let fault = format!("{point}=kill-once:{}", marker.display());
     let mut killed = Worker::start(bed, options(Some(fault))).await;
     let mut input = bed.input_by(way, namespace);
-    input.memories[0].activities.start_to_close_ms = 1_000;
+    input.memories[0].activities.start_to_close_ms = 3_000;
     let agent = bed.start_within(Duration::from_secs(5), input).await;
 
     let turn = say(&agent, "go");

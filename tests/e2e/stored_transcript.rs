@@ -49,11 +49,11 @@ fn message(text: &str, id: &str) -> SendMessage {
     }
 }
 
-/// An input whose activities give up after two seconds.
+/// An input whose activities give up after six seconds.
 fn impatient(bed: &Bed, way: Way) -> AgentInput {
     let mut input = bed.input_by(way, "acme");
-    input.memories[0].activities.schedule_to_close_ms = 2_000;
-    input.memories[0].activities.start_to_close_ms = 1_000;
+    input.memories[0].activities.schedule_to_close_ms = 6_000;
+    input.memories[0].activities.start_to_close_ms = 3_000;
     input
 }
 

@@ -165,7 +165,7 @@ async fn recorded_after_a_death_at(point: &str) -> Value {
     .await;
     let mut input = bed.input("acme");
     input.memories[0].write_metadata = Some(MetadataSource::Resolver("agent".to_owned()));
-    input.memories[0].activities.start_to_close_ms = 1_000;
+    input.memories[0].activities.start_to_close_ms = 3_000;
     let agent = bed.start(input).await;
     let rescue = async {
         killed.ended().await;

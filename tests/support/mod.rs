@@ -40,7 +40,7 @@ pub(crate) use worker::{Ended, Worker, WorkerOptions, binary, run, run_fed};
 use std::{future::Future, time::Duration};
 
 /// Longest wait for anything in a test.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(40);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(100);
 
 /// Waits for a future, and says what was waited for where it takes too long.
 pub(crate) async fn in_time<T>(what: &str, future: impl Future<Output = T>) -> T {
