@@ -2,11 +2,11 @@
 
 use futures::{Stream, TryStreamExt as _};
 use notekeeper_domain::{
-    Fact, Recall, RecallCandidate, RecallQuery, RecalledFact, TERM_CHARS_MAX, fact_terms,
+    Fact, FactKey, Recall, RecallCandidate, RecallQuery, RecalledFact, TERM_CHARS_MAX, fact_terms,
     folded_fact, prefix_end,
 };
 
-use crate::{Facts, ListedFact};
+use crate::{Facts, ListedFact, kept_list::ListOfRows};
 
 /// A row of facts, as databases have it: scope, key, value, number, age in seconds.
 pub(crate) type FactRow = (String, String, String, i64, i64);
@@ -48,27 +48,67 @@ fn warn_of(skipped: usize) {
     }
 }
 
-impl Facts {
-    /// The first rows of a list that goes one further where there are more.
-    pub(crate) fn of_rows(mut rows: Vec<FactRow>, facts_max: usize) -> Self {
-        let more = rows.len() > facts_max;
-        rows.truncate(facts_max);
-        let facts = facts_of(rows);
+/// A list of facts while its rows come.
+pub(crate) type FactsOfRows = ListOfRows<FactRow, ListedFact>;
+
+impl FactsOfRows {
+    /// The first `facts_max` facts after a key.
+    pub(crate) fn of_facts(after: Option<&FactKey>, facts_max: usize) -> Self {
+        Self::new(after.map(FactKey::as_str), facts_max, |row| {
+            let (_, key, ..) = &row;
+            (key.clone(), ListedFact::of_row(row))
+        })
+    }
+}
+
+impl From<FactsOfRows> for Facts {
+    fn from(list: FactsOfRows) -> Self {
+        let (facts, more, skipped) = list.finish();
+        warn_of(skipped);
         Self { facts, more }
     }
 }
 
-/// What an empty query finds: facts as they are.
-pub(crate) fn recalled(rows: Vec<FactRow>) -> Vec<RecalledFact> {
-    let recalled = facts_of(rows).into_iter().map(|listed| RecalledFact {
-        scope: listed.scope,
-        key: listed.fact.key.as_str().to_owned(),
-        value: listed.fact.value().to_owned(),
-        score: 0.0,
-        order: listed.order,
-        age_seconds: listed.age_seconds,
-    });
-    recalled.collect()
+/// What an empty query finds while its rows come: facts as they are, those remembered last first.
+#[derive(Debug)]
+pub(crate) struct NewestOfRows {
+    facts_max: usize,
+    rows_max: usize,
+}
+
+impl NewestOfRows {
+    pub(crate) fn new(facts_max: usize) -> Self {
+        Self {
+            facts_max,
+            rows_max: facts_max,
+        }
+    }
+
+    /// How many rows to read from the beginning.
+    pub(crate) fn rows_max(&self) -> usize {
+        self.rows_max
+    }
+
+    /// The facts of these rows; `None` where odd ones stand in the place of others, for which more rows
+    /// are to be read.
+    pub(crate) fn take(&mut self, rows: Vec<FactRow>) -> Option<Vec<RecalledFact>> {
+        let is_all = rows.len() < self.rows_max;
+        let facts = facts_of(rows);
+        if facts.len() < self.facts_max && !is_all {
+            self.rows_max = self.rows_max.saturating_mul(2);
+            return None;
+        }
+        let first = facts.into_iter().take(self.facts_max);
+        let recalled = first.map(|listed| RecalledFact {
+            scope: listed.scope,
+            key: listed.fact.key.as_str().to_owned(),
+            value: listed.fact.value().to_owned(),
+            score: 0.0,
+            order: listed.order,
+            age_seconds: listed.age_seconds,
+        });
+        Some(recalled.collect())
+    }
 }
 
 /// A fact with what it is found by.

@@ -8,6 +8,7 @@ use crate::{
     Conversations, ListedConversation, MessageSelection, StoreError, TranscriptBounds,
     TranscriptPart,
     counts::{kept_position, position_of},
+    kept_list::ListOfRows,
 };
 
 /// A selection as statements take it: the first position, the one after the last, and the most
@@ -81,25 +82,32 @@ fn bounds(first: i64, next: i64) -> TranscriptBounds {
 /// A row of a list of conversations, as databases have it: scope, id, first and next position, time.
 pub(crate) type ConversationRow = (String, String, i64, i64, String);
 
-impl Conversations {
-    /// The first rows of a list that goes one further where there are more. Odd ids are passed over,
-    /// as odd names of notes are.
-    pub(crate) fn of_rows(mut rows: Vec<ConversationRow>, conversations_max: usize) -> Self {
-        let more = rows.len() > conversations_max;
-        rows.truncate(conversations_max);
-        let listed = rows.len();
-        let conversations: Vec<_> = rows
-            .into_iter()
-            .filter_map(|(scope, id, first, next, updated_at)| {
-                Some(ListedConversation {
-                    scope,
-                    id: ConversationId::parse(&id).ok()?,
-                    bounds: bounds(first, next),
-                    updated_at: Some(updated_at),
-                })
-            })
-            .collect();
-        let skipped = listed - conversations.len();
+/// A list of conversations while its rows come.
+pub(crate) type ConversationsOfRows = ListOfRows<ConversationRow, ListedConversation>;
+
+impl ConversationsOfRows {
+    /// The first `conversations_max` conversations after an id.
+    pub(crate) fn of_conversations(
+        after: Option<&ConversationId>,
+        conversations_max: usize,
+    ) -> Self {
+        let after = after.map(ConversationId::as_str);
+        Self::new(after, conversations_max, |row| {
+            let (scope, id, first, next, updated_at) = row;
+            let listed = ConversationId::parse(&id).map(|id| ListedConversation {
+                scope,
+                id,
+                bounds: bounds(first, next),
+                updated_at: Some(updated_at),
+            });
+            (id, listed.ok())
+        })
+    }
+}
+
+impl From<ConversationsOfRows> for Conversations {
+    fn from(list: ConversationsOfRows) -> Self {
+        let (conversations, more, skipped) = list.finish();
         if skipped > 0 {
             tracing::warn!(
                 skipped,

@@ -40,6 +40,7 @@ mod journal;
 mod kept_chunks;
 mod kept_facts;
 mod kept_journal;
+mod kept_list;
 mod kept_messages;
 mod kept_metadata;
 mod kept_receipt;

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     Conversations, MessageSelection, MessagesAdded, MessagesCleared, StoreError, TranscriptPart,
     counts::{limit, position_of},
-    kept_messages::{PartOfRows, limits},
+    kept_messages::{ConversationsOfRows, PartOfRows, limits},
     kept_receipt::Outcome,
 };
 
@@ -136,11 +136,15 @@ pub(super) async fn conversations(
     after: Option<&ConversationId>,
     conversations_max: usize,
 ) -> Result<Conversations, Fault> {
-    let rows = sqlx::query_as(LIST_CONVERSATIONS)
-        .bind(scope.as_str())
-        .bind(after.map_or("", ConversationId::as_str))
-        .bind(limit(conversations_max.saturating_add(1)))
-        .fetch_all(connection)
-        .await?;
-    Ok(Conversations::of_rows(rows, conversations_max))
+    let mut list = ConversationsOfRows::of_conversations(after, conversations_max);
+    while let Some((after, rows_max)) = list.wanted() {
+        let rows = sqlx::query_as(LIST_CONVERSATIONS)
+            .bind(scope.as_str())
+            .bind(after)
+            .bind(limit(rows_max))
+            .fetch_all(&mut *connection)
+            .await?;
+        list.take(rows);
+    }
+    Ok(list.into())
 }

@@ -9,7 +9,7 @@ use sqlx::{Connection as _, PgConnection, Postgres, postgres::PgArguments, query
 use super::fault::Fault;
 use crate::{
     counts,
-    kept_facts::{FactRow, offer_rows, recalled, term_ranges},
+    kept_facts::{FactRow, NewestOfRows, offer_rows, term_ranges},
 };
 
 const NEWEST_FACTS: &str = include_str!("sql/newest_facts.sql");
@@ -64,12 +64,17 @@ async fn newest(
     scope: &Scope,
     limit: usize,
 ) -> Result<Vec<RecalledFact>, Fault> {
-    let rows: Vec<FactRow> = sqlx::query_as(NEWEST_FACTS)
-        .bind(scope.as_str())
-        .bind(counts::limit(limit))
-        .fetch_all(connection)
-        .await?;
-    Ok(recalled(rows))
+    let mut newest = NewestOfRows::new(limit);
+    loop {
+        let rows = sqlx::query_as(NEWEST_FACTS)
+            .bind(scope.as_str())
+            .bind(counts::limit(newest.rows_max()))
+            .fetch_all(&mut *connection)
+            .await?;
+        if let Some(found) = newest.take(rows) {
+            return Ok(found);
+        }
+    }
 }
 
 /// Where facts are looked for.

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     FactForgotten, FactKept, FactStore, Facts, ListedFact, MutationError, StoreError,
     counts::limit,
-    kept_facts::{FactRow, IndexedFact},
+    kept_facts::{FactRow, FactsOfRows, IndexedFact},
     values::check_operation,
 };
 
@@ -98,11 +98,16 @@ async fn facts(
     after: Option<&FactKey>,
     facts_max: usize,
 ) -> Result<Facts, Fault> {
-    let rows = sqlx::query_as(LIST_FACTS)
-        .bind(scope.as_str())
-        .bind(after.map_or("", FactKey::as_str))
-        .bind(limit(facts_max.saturating_add(1)))
-        .fetch_all(&mut *store.reader().await?)
-        .await?;
-    Ok(Facts::of_rows(rows, facts_max))
+    let mut connection = store.reader().await?;
+    let mut list = FactsOfRows::of_facts(after, facts_max);
+    while let Some((after, rows_max)) = list.wanted() {
+        let rows = sqlx::query_as(LIST_FACTS)
+            .bind(scope.as_str())
+            .bind(after)
+            .bind(limit(rows_max))
+            .fetch_all(&mut *connection)
+            .await?;
+        list.take(rows);
+    }
+    Ok(list.into())
 }

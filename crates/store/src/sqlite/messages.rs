@@ -16,7 +16,7 @@ use crate::{
     Conversations, MessageSelection, MessagesAdded, MessagesCleared, MutationError, StoreError,
     TranscriptPart,
     counts::{limit, position_of},
-    kept_messages::{PartOfRows, limits},
+    kept_messages::{ConversationsOfRows, PartOfRows, limits},
     kept_receipt::Outcome,
 };
 
@@ -159,11 +159,16 @@ pub(super) async fn conversations(
     after: Option<&ConversationId>,
     conversations_max: usize,
 ) -> Result<Conversations, Fault> {
-    let rows = sqlx::query_as(LIST_CONVERSATIONS)
-        .bind(scope.as_str())
-        .bind(after.map_or("", ConversationId::as_str))
-        .bind(limit(conversations_max.saturating_add(1)))
-        .fetch_all(&mut *store.reader().await?)
-        .await?;
-    Ok(Conversations::of_rows(rows, conversations_max))
+    let mut connection = store.reader().await?;
+    let mut list = ConversationsOfRows::of_conversations(after, conversations_max);
+    while let Some((after, rows_max)) = list.wanted() {
+        let rows = sqlx::query_as(LIST_CONVERSATIONS)
+            .bind(scope.as_str())
+            .bind(after)
+            .bind(limit(rows_max))
+            .fetch_all(&mut *connection)
+            .await?;
+        list.take(rows);
+    }
+    Ok(list.into())
 }

@@ -7,7 +7,7 @@ use sqlx::{Connection as _, Sqlite, SqliteConnection, query::QueryAs, sqlite::Sq
 use super::{fault::Fault, json_array::json_array, store::SqliteStore};
 use crate::{
     counts,
-    kept_facts::{FactRow, offer_rows, recalled, term_ranges},
+    kept_facts::{FactRow, NewestOfRows, offer_rows, term_ranges},
 };
 
 const NEWEST_FACTS: &str = include_str!("sql/newest_facts.sql");
@@ -47,12 +47,17 @@ async fn newest(
     scope: &Scope,
     limit: usize,
 ) -> Result<Vec<RecalledFact>, Fault> {
-    let rows: Vec<FactRow> = sqlx::query_as(NEWEST_FACTS)
-        .bind(scope.as_str())
-        .bind(counts::limit(limit))
-        .fetch_all(connection)
-        .await?;
-    Ok(recalled(rows))
+    let mut newest = NewestOfRows::new(limit);
+    loop {
+        let rows = sqlx::query_as(NEWEST_FACTS)
+            .bind(scope.as_str())
+            .bind(counts::limit(newest.rows_max()))
+            .fetch_all(&mut *connection)
+            .await?;
+        if let Some(found) = newest.take(rows) {
+            return Ok(found);
+        }
+    }
 }
 
 type Rows<'q> = QueryAs<'q, Sqlite, FactRow, SqliteArguments>;

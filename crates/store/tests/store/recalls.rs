@@ -1,6 +1,6 @@
 //! What recalls answer of facts that change meanwhile, and of rows that no operation makes.
 
-use notekeeper_domain::{Fact, RecallQuery, Scope};
+use notekeeper_domain::{ConversationId, Fact, FactKey, RecallQuery, Scope};
 use notekeeper_store::{FactStore, TranscriptStore};
 use sqlx::{AssertSqlSafe, Executor as _};
 
@@ -73,42 +73,59 @@ const ODD_ROWS: &[&str] = &[
     "insert into facts (scope, key, value, folded, terms, order_number) values \
          ('odd/main', ' ', 'needle', 'needle', TERMS, 101), \
          ('odd/main', 'long', 'needle' || LONG, 'needle', TERMS, 102), \
-         ('odd/main', LONG, 'needle', 'needle', TERMS, 103)",
+         ('odd/main', LONG, 'needle', 'needle', TERMS, 103), \
+         ('odd/main', 'zz', 'needle' || LONG, 'needle', TERMS, 104)",
     "insert into fact_terms (scope, term, key) \
-     select scope, 'needle', key from facts where scope = 'odd/main' and key in (' ', 'long')",
-    "insert into conversations (scope, id, next) values ('odd/main', LONG, 1), ('odd/main', 'a' || LINE, 1)",
+     select scope, 'needle', key from facts where scope = 'odd/main' and key in (' ', 'long', 'zz')",
+    "insert into conversations (scope, id, next) values ('odd/main', LONG, 1), ('odd/main', 'a' || LINE, 1), \
+         ('odd/main', 'y' || LINE, 1), ('odd/main', 'zz' || LINE, 1)",
 ];
 
 async fn assert_odd_rows_are_passed_over(store: &(impl FactStore + TranscriptStore)) {
     let scope = scope("odd/main");
-    for query in ["", "needle", "eedl"] {
-        assert_eq!(keys(store, &scope, query, 10).await, ["fine"], "{query:?}");
+    for limit in [1, 2, 3, 10] {
+        for query in ["", "needle", "eedl"] {
+            let found = keys(store, &scope, query, limit).await;
+            let newest = &["zeal", "fine"][..limit.min(2)];
+            assert_eq!(found, newest, "{query:?}, at most {limit}");
+        }
+        let mut seen: Vec<FactKey> = Vec::new();
+        loop {
+            let page = store.facts(&scope, seen.last(), limit).await.expect("list");
+            assert!(page.facts.len() == limit || !page.more, "{page:?}");
+            seen.extend(page.facts.into_iter().map(|listed| listed.fact.key));
+            if !page.more {
+                break;
+            }
+        }
+        let seen: Vec<_> = seen.iter().map(FactKey::as_str).collect();
+        assert_eq!(seen, ["fine", "zeal"], "at most {limit}");
+        let mut seen: Vec<ConversationId> = Vec::new();
+        loop {
+            let page = store.conversations(&scope, seen.last(), limit).await;
+            let page = page.expect("list");
+            assert!(page.conversations.len() == limit || !page.more, "{page:?}");
+            seen.extend(page.conversations.into_iter().map(|listed| listed.id));
+            if !page.more {
+                break;
+            }
+        }
+        let seen: Vec<_> = seen.iter().map(ConversationId::as_str).collect();
+        assert_eq!(seen, ["fine", "zeal"], "at most {limit}");
     }
-    let listed = store.facts(&scope, None, 10).await.expect("list");
-    let listed: Vec<_> = listed
-        .facts
-        .iter()
-        .map(|fact| fact.fact.key.as_str())
-        .collect();
-    assert_eq!(listed, ["fine"]);
-    let listed = store.conversations(&scope, None, 10).await.expect("list");
-    let listed: Vec<_> = listed
-        .conversations
-        .iter()
-        .map(|listed| listed.id.as_str())
-        .collect();
-    assert_eq!(listed, ["fine"]);
 }
 
 async fn make_fine(store: &(impl FactStore + TranscriptStore)) {
     let scope = scope("odd/main");
-    remember(store, &scope, ("fine", "needle"), None)
-        .await
-        .expect("remember");
-    store
-        .add_messages(&scope, &conversation("fine"), &[message("hello")], None)
-        .await
-        .expect("add");
+    for name in ["fine", "zeal"] {
+        remember(store, &scope, (name, "needle"), None)
+            .await
+            .expect("remember");
+        store
+            .add_messages(&scope, &conversation(name), &[message("hello")], None)
+            .await
+            .expect("add");
+    }
 }
 
 #[tokio::test]
