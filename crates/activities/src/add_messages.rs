@@ -11,7 +11,7 @@ use crate::{
     Caller, Failure, Notebook, StoreAt, fault,
     notebook::operation_id,
     span::{operation_span, record_count, record_done, record_stop},
-    transcripts::{check_keeps, conversation_id, stored_messages, transcripts},
+    transcripts::{check_keeps_transcripts, conversation_id, stored_messages, transcripts},
 };
 
 impl Notebook {
@@ -29,7 +29,7 @@ impl Notebook {
         caller: &Caller,
     ) -> Result<AddMessagesOutput, Failure> {
         let at = self.stores.get(&input.store, input.workspace.as_deref())?;
-        check_keeps(&at)?;
+        check_keeps_transcripts(&at)?;
         let conversation = conversation_id("conversation", &input.conversation)?;
         check_count(input.messages.len())?;
         let messages = stored_messages(input.messages)?;

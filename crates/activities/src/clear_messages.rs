@@ -9,7 +9,7 @@ use crate::{
     Caller, Failure, Notebook, StoreAt, fault,
     notebook::operation_id,
     span::{operation_span, record_done, record_stop},
-    transcripts::{check_keeps, conversation_id, transcripts},
+    transcripts::{check_keeps_transcripts, conversation_id, transcripts},
 };
 
 impl Notebook {
@@ -25,7 +25,7 @@ impl Notebook {
         caller: &Caller,
     ) -> Result<ClearMessagesOutput, Failure> {
         let at = self.stores.get(&input.store, input.workspace.as_deref())?;
-        check_keeps(&at)?;
+        check_keeps_transcripts(&at)?;
         let conversation = conversation_id("conversation", &input.conversation)?;
         let scope = input.scope.resolve()?;
         let operation = Operation {

@@ -31,6 +31,25 @@ pub(crate) fn check_encoded(
     ))
 }
 
+/// As many entries, from the first, as a result carries whose other fields take `other_bytes`, and whether
+/// some are left out.
+pub(crate) fn as_many_as_fit<T: Serialize>(
+    entries: impl IntoIterator<Item = T>,
+    other_bytes: usize,
+) -> (Vec<T>, bool) {
+    let mut bytes = other_bytes;
+    let mut carried = Vec::new();
+    for entry in entries {
+        // One more for the comma.
+        bytes += encoded_bytes(&entry) + 1;
+        if bytes > RESULT_BYTES_MAX {
+            return (carried, true);
+        }
+        carried.push(entry);
+    }
+    (carried, false)
+}
+
 /// The longest prefix of `text` that takes at most `bytes_max` bytes inside a JSON string.
 pub(crate) fn prefix_within(text: &str, bytes_max: usize) -> &str {
     let mut bytes = 0;
@@ -89,6 +108,24 @@ mod tests {
             }
         }
         assert_eq!(prefix_within(text, 15), text);
+    }
+
+    #[test]
+    fn as_many_entries_are_carried_as_fit_beside_the_rest() {
+        // With quotes and comma 1,000 bytes.
+        let entry = "\u{1}".repeat(166) + "x";
+        assert_eq!(encoded_bytes(&entry) + 1, 1_000);
+        let most = RESULT_BYTES_MAX / 1_000;
+        for (given, other_bytes, carried) in [
+            (most, 0, most),
+            (most + 1, 0, most),
+            (most, RESULT_BYTES_MAX % 1_000, most),
+            (most, RESULT_BYTES_MAX % 1_000 + 1, most - 1),
+            (0, 0, 0),
+        ] {
+            let (fit, left_out) = as_many_as_fit(vec![&entry; given], other_bytes);
+            assert_eq!((fit.len(), left_out), (carried, carried < given));
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::{
     fault,
     notebook::operation_id,
     span::{operation_span, record_done, record_stop},
-    transcripts::{check_keeps, facts},
+    transcripts::{check_keeps_facts, facts},
 };
 
 impl Notebook {
@@ -30,7 +30,7 @@ impl Notebook {
 
     async fn try_forget(&self, input: ForgetInput, caller: &Caller) -> Result<Forgotten, Stop> {
         let at = self.stores.get(&input.store, input.workspace.as_deref())?;
-        check_keeps(&at)?;
+        check_keeps_facts(&at)?;
         let key = FactKey::parse(&input.key).map_err(Refusal::from)?;
         let scope = input.scope.resolve()?;
         let operation = Operation {

@@ -13,7 +13,7 @@ use crate::{
     cursor::Cursor,
     encoded::encoded_bytes,
     span::{operation_span, record_count, record_stop},
-    transcripts::{LAST_POSITION, check_keeps, conversation_id, transcripts},
+    transcripts::{LAST_POSITION, check_keeps_transcripts, conversation_id, transcripts},
 };
 
 /// Bytes of an answer that messages don't take: names of fields, three positions, a cursor.
@@ -41,7 +41,7 @@ impl Notebook {
         input: GetMessagesInput,
     ) -> Result<GetMessagesOutput, Failure> {
         let at = self.stores.get(&input.store, input.workspace.as_deref())?;
-        check_keeps(&at)?;
+        check_keeps_transcripts(&at)?;
         let conversation = conversation_id("conversation", &input.conversation)?;
         let scope = input.scope.resolve()?;
         let cursor = input.cursor.as_deref();
@@ -108,6 +108,11 @@ impl Wanted {
                 MessageSelection::Range(next.saturating_sub(limit).max(from).min(next), next)
             }
         };
+        // Where the messages end of which these are the last: what comes after that was added later.
+        let seen_end = match selection {
+            MessageSelection::Range(_, end) if end < LAST_POSITION => Some(end),
+            _ => None,
+        };
         let mut page = Page::new(self.form);
         let part = read(selection, page.read_bytes()).await?;
         let first = part.bounds.first;
@@ -117,13 +122,18 @@ impl Wanted {
                  begin anew",
             ));
         }
-        // Later answers go up to where the first one saw the end.
-        let end = self.cursor.map_or(part.bounds.next, |cursor| cursor.end);
+        // Later reads and answers go up to where the first one saw the end.
+        let end = seen_end.unwrap_or(part.bounds.next);
         let oldest = part.bounds.first.min(end);
         let mut more = page.take(part);
         while more && !page.is_full {
             let rest = MessageSelection::Range(page.next, end);
-            more = page.take(read(rest, page.read_bytes()).await?);
+            let rest = read(rest, page.read_bytes()).await?;
+            if rest.messages.is_empty() || rest.first != page.next {
+                // The conversation was cleared since the last read, which the call that goes on says.
+                break;
+            }
+            more = page.take(rest);
         }
         let cursor = more.then_some(Cursor { at: page.next, end });
         Ok(GetMessagesOutput {
@@ -183,10 +193,6 @@ impl Page {
     fn take(&mut self, part: TranscriptPart) -> bool {
         if self.is_empty() {
             (self.first, self.next) = (part.first, part.first);
-        } else if self.next != part.first && !part.messages.is_empty() {
-            // One answer has neighbours alone, whatever a store does.
-            self.is_full = true;
-            return true;
         }
         // A whole answer is read at once.
         self.is_full = self.form == MessageForm::Whole;

@@ -9,7 +9,7 @@ use tracing::{Instrument as _, field::Empty};
 use crate::{
     Failure, Notebook,
     span::{operation_span, record_count, record_stop},
-    transcripts::{check_keeps, conversation_id, listed_limit, transcripts},
+    transcripts::{check_keeps_transcripts, conversation_id, listed_limit, transcripts},
 };
 
 /// Most bytes of a conversation in a list: its id, each byte of which may be escaped, and the rest.
@@ -29,7 +29,7 @@ impl Notebook {
         input: ListConversationsInput,
     ) -> Result<ListConversationsOutput, Failure> {
         let at = self.stores.get(&input.store, input.workspace.as_deref())?;
-        check_keeps(&at)?;
+        check_keeps_transcripts(&at)?;
         let limit = listed_limit(input.limit)?;
         let after = input.after.as_deref();
         let after = after.map(|id| conversation_id("after", id)).transpose()?;

@@ -1,17 +1,15 @@
 //! `list_facts`: the facts of a scope, by key.
 
-use notekeeper_contract::{
-    ListFactsInput, ListFactsOutput, ListedFact as WireFact, RESULT_BYTES_MAX,
-};
+use notekeeper_contract::{ListFactsInput, ListFactsOutput, ListedFact as WireFact};
 use notekeeper_domain::{FactKey, Scope};
-use notekeeper_store::{Facts, ListedFact};
+use notekeeper_store::Facts;
 use tracing::{Instrument as _, field::Empty};
 
 use crate::{
     Failure, Notebook, StoreAt,
-    encoded::encoded_bytes,
+    encoded::{as_many_as_fit, encoded_bytes},
     span::{operation_span, record_count, record_stop},
-    transcripts::{check_keeps, facts, listed_limit},
+    transcripts::{check_keeps_facts, facts, listed_limit},
 };
 
 /// Which facts.
@@ -31,7 +29,7 @@ impl Notebook {
     /// As [`Notebook::recall`], and `InvalidArgument` for a key that no fact can have.
     pub async fn list_facts(&self, input: ListFactsInput) -> Result<ListFactsOutput, Failure> {
         let at = self.stores.get(&input.store, input.workspace.as_deref())?;
-        check_keeps(&at)?;
+        check_keeps_facts(&at)?;
         let limit = listed_limit(input.limit)?;
         let wanted = match &input.key {
             Some(_) if input.after.is_some() => {
@@ -89,34 +87,25 @@ fn fact_key(field: &str, key: &str) -> Result<FactKey, Failure> {
 
 /// Leaves out facts from the end until the whole result fits.
 fn within_result(found: Facts) -> ListFactsOutput {
-    let mut output = ListFactsOutput {
-        facts: Vec::new(),
-        more: found.more,
-    };
+    let facts = found.facts.into_iter().map(|listed| WireFact {
+        key: listed.fact.key.as_str().to_owned(),
+        value: listed.fact.value().to_owned(),
+        age_seconds: listed.age_seconds,
+    });
     // Counted as if there were no more, whose text is the longer one.
-    let mut bytes = encoded_bytes(&ListFactsOutput::default());
-    for ListedFact {
-        fact, age_seconds, ..
-    } in found.facts
-    {
-        let fact = WireFact {
-            key: fact.key.as_str().to_owned(),
-            value: fact.value().to_owned(),
-            age_seconds,
-        };
-        bytes += encoded_bytes(&fact) + 1;
-        if bytes > RESULT_BYTES_MAX {
-            output.more = true;
-            return output;
-        }
-        output.facts.push(fact);
+    let other_bytes = encoded_bytes(&ListFactsOutput::default());
+    let (facts, left_out) = as_many_as_fit(facts, other_bytes);
+    ListFactsOutput {
+        facts,
+        more: left_out || found.more,
     }
-    output
 }
 
 #[cfg(test)]
 mod tests {
+    use notekeeper_contract::RESULT_BYTES_MAX;
     use notekeeper_domain::{FACT_VALUE_CHARS_MAX, Fact};
+    use notekeeper_store::ListedFact;
 
     use super::*;
 

@@ -1,16 +1,14 @@
 //! `recall`: free-text search over facts.
 
-use notekeeper_contract::{
-    RESULT_BYTES_MAX, RecallForm, RecallInput, RecallOutput, RecalledFact as FoundFact,
-};
+use notekeeper_contract::{RecallForm, RecallInput, RecallOutput, RecalledFact as FoundFact};
 use notekeeper_domain::{RECALL_LIMIT_MAX, RecallQuery, RecalledFact};
 use tracing::{Instrument as _, field::Empty};
 
 use crate::{
     Failure, Notebook,
-    encoded::encoded_bytes,
+    encoded::{as_many_as_fit, encoded_bytes},
     span::{operation_span, record_count, record_stop},
-    transcripts::{check_keeps, facts},
+    transcripts::{check_keeps_facts, facts},
 };
 
 impl Notebook {
@@ -22,7 +20,7 @@ impl Notebook {
     /// As [`Notebook::remember`]; there is nothing in a query that the model has to correct.
     pub async fn recall(&self, input: RecallInput) -> Result<RecallOutput, Failure> {
         let at = self.stores.get(&input.store, input.workspace.as_deref())?;
-        check_keeps(&at)?;
+        check_keeps_facts(&at)?;
         if !(1..=RECALL_LIMIT_MAX).contains(&input.limit) {
             return Err(Failure::invalid(format!(
                 "`limit` must be 1 to {RECALL_LIMIT_MAX}"
@@ -70,28 +68,21 @@ fn within_result(found: Vec<RecalledFact>, form: RecallForm) -> RecallOutput {
         truncated: true,
     };
     // The empty list of facts isn't written, a full one is.
-    let mut bytes = encoded_bytes(&output) + r#","facts":[]"#.len();
-    for fact in found {
-        let fact = FoundFact {
-            key: fact.key,
-            value: fact.value,
-            score: fact.score,
-            age_seconds: fact.age_seconds,
-        };
-        bytes += 1 + match form {
-            RecallForm::Values => encoded_bytes(&fact.value),
-            RecallForm::Facts => encoded_bytes(&fact),
-        };
-        if bytes > RESULT_BYTES_MAX {
-            return output;
+    let other_bytes = encoded_bytes(&output) + r#","facts":[]"#.len();
+    match form {
+        RecallForm::Values => {
+            let values = found.into_iter().map(|fact| fact.value);
+            (output.values, output.truncated) = as_many_as_fit(values, other_bytes);
         }
-        match form {
-            RecallForm::Values => output.values.push(fact.value),
-            RecallForm::Facts => output.facts.push(fact),
+        RecallForm::Facts => {
+            let facts = found.into_iter().map(|fact| FoundFact {
+                key: fact.key,
+                value: fact.value,
+                score: fact.score,
+                age_seconds: fact.age_seconds,
+            });
+            (output.facts, output.truncated) = as_many_as_fit(facts, other_bytes);
         }
     }
-    RecallOutput {
-        truncated: false,
-        ..output
-    }
+    output
 }

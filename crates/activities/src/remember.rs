@@ -11,7 +11,7 @@ use crate::{
     fault,
     notebook::operation_id,
     span::{operation_span, record_count, record_done, record_stop},
-    transcripts::{check_keeps, facts},
+    transcripts::{check_keeps_facts, facts},
 };
 
 impl Notebook {
@@ -34,7 +34,7 @@ impl Notebook {
         caller: &Caller,
     ) -> Result<Remembered, Stop> {
         let at = self.stores.get(&input.store, input.workspace.as_deref())?;
-        check_keeps(&at)?;
+        check_keeps_facts(&at)?;
         let fact = Fact::new(&input.key, input.value).map_err(Refusal::from)?;
         let scope = input.scope.resolve()?;
         let operation = Operation {

@@ -7,7 +7,7 @@ use notekeeper_store::MessageSelection;
 use crate::{
     Failure, ModelRequests, StoreAt,
     kept_text::{check_digest, kept_text, missing},
-    transcripts::{LAST_POSITION, check_keeps, conversation_id, transcripts},
+    transcripts::{LAST_POSITION, check_keeps_transcripts, conversation_id, transcripts},
 };
 
 /// Most bytes of their JSON: some two million tokens. A worker holds them for as long as the model
@@ -61,7 +61,7 @@ impl ModelRequests {
 
     fn place(&self, range: &ConversationRange) -> Result<Place<'_>, Failure> {
         let at = self.stores.get(&range.store, range.workspace.as_deref())?;
-        check_keeps(&at)?;
+        check_keeps_transcripts(&at)?;
         let conversation = conversation_id("conversation.conversation", &range.conversation)?;
         if range.from > range.to {
             return Err(Failure::invalid(

@@ -146,6 +146,7 @@ impl Stores {
                 kind,
                 keeps_metadata: at.keeps_metadata(),
                 keeps_transcripts: at.keeps_transcripts(),
+                keeps_facts: Some(at.keeps_facts()),
                 ..MemoryDescription::default()
             },
             Some(files) => MemoryDescription {
@@ -153,6 +154,7 @@ impl Stores {
                 read_only: files.workspace.read_only,
                 keeps_metadata: at.keeps_metadata(),
                 keeps_transcripts: at.keeps_transcripts(),
+                keeps_facts: Some(at.keeps_facts()),
                 task_queue: files.workspace.task_queue.clone(),
                 directory: match files.stores.own_workspace {
                     None => Some(files.stores.directory.clone()),
@@ -236,10 +238,18 @@ impl StoreAt<'_> {
         }
     }
 
-    /// Whether the store keeps transcripts and facts. Those of files don't.
+    /// Whether the store keeps transcripts. Those of files don't.
     pub fn keeps_transcripts(&self) -> bool {
         match self.kept {
-            Kept::Store(store) => store.transcripts().is_some() && store.facts().is_some(),
+            Kept::Store(store) => store.transcripts().is_some(),
+            Kept::Files(_) => false,
+        }
+    }
+
+    /// Whether the store keeps facts. Those of files don't.
+    pub fn keeps_facts(&self) -> bool {
+        match self.kept {
+            Kept::Store(store) => store.facts().is_some(),
             Kept::Files(_) => false,
         }
     }

@@ -15,7 +15,9 @@ pub(crate) fn transcripts<'a>(
     at: &StoreAt<'_>,
     store: &'a dyn Store,
 ) -> Result<&'a dyn TranscriptStore, Failure> {
-    store.transcripts().ok_or_else(|| none_kept(at))
+    store
+        .transcripts()
+        .ok_or_else(|| none_kept(at, "transcripts"))
 }
 
 /// Where a store keeps facts.
@@ -23,23 +25,31 @@ pub(crate) fn facts<'a>(
     at: &StoreAt<'_>,
     store: &'a dyn Store,
 ) -> Result<&'a dyn FactStore, Failure> {
-    store.facts().ok_or_else(|| none_kept(at))
+    store.facts().ok_or_else(|| none_kept(at, "facts"))
 }
 
-/// Refuses a store that keeps neither before it is opened.
-pub(crate) fn check_keeps(at: &StoreAt<'_>) -> Result<(), Failure> {
+/// Refuses a store that keeps no transcripts before it is opened.
+pub(crate) fn check_keeps_transcripts(at: &StoreAt<'_>) -> Result<(), Failure> {
     match at.keeps_transcripts() {
         true => Ok(()),
-        false => Err(none_kept(at)),
+        false => Err(none_kept(at, "transcripts")),
     }
 }
 
-fn none_kept(at: &StoreAt<'_>) -> Failure {
+/// Refuses a store that keeps no facts before it is opened.
+pub(crate) fn check_keeps_facts(at: &StoreAt<'_>) -> Result<(), Failure> {
+    match at.keeps_facts() {
+        true => Ok(()),
+        false => Err(none_kept(at, "facts")),
+    }
+}
+
+fn none_kept(at: &StoreAt<'_>, what: &str) -> Failure {
     Failure::new(
         FailureType::Unsupported,
         format!(
-            "`store` is of the kind `{}`, which keeps no transcripts and no facts; name one that \
-             does, such as one of the kind `postgres` or `sqlite`",
+            "`store` is of the kind `{}`, which keeps no {what}; name one that does, such as one of \
+             the kind `postgres` or `sqlite`",
             at.kind()
         ),
     )

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use notekeeper_contract::{Argument, ChatToolDefinition, Delivery, FailureType};
+use notekeeper_contract::{Argument, ChatToolDefinition, Delivery, FailureType, MemoryDescription};
 use notekeeper_domain::{ConversationId, check_policies, snapshot_digest};
 use temporalio_workflow::WorkflowContext;
 
@@ -124,19 +124,20 @@ impl Setup {
             .for_each(Memory::deliver_inline);
         let store = &self.conversation.settings().store;
         let beside = |memory: &&Memory| memory.settings().store == *store;
-        let keeps = match self.memories.iter().find(beside) {
-            Some(memory) => memory.description().is_some_and(|it| it.keeps_transcripts),
-            None => self.conversation.is_kept(ctx).await?,
+        let described = match self.memories.iter().find(beside) {
+            Some(memory) => memory.description(),
+            None => self.conversation.description(ctx).await?,
         };
-        match asks_for_a_store(&self.input) {
-            Some(field) if !keeps => Err(CallFailure::new(
+        let kept = described.unwrap_or_default();
+        match asks_for_more(&self.input, &kept) {
+            Some((field, lacks)) => Err(CallFailure::new(
                 FailureType::Unsupported,
                 format!(
-                    "the input has `{field}`, and the store of the conversation keeps no transcripts \
-                     and facts; name one that does with `conversation.store`, or leave `{field}` out"
+                    "the input has `{field}`, and the store of the conversation keeps no {lacks}; \
+                     name one that does with `conversation.store`, or leave `{field}` out"
                 ),
             )),
-            _ => Ok(keeps),
+            None => Ok(kept.keeps_transcripts),
         }
     }
 
@@ -218,18 +219,39 @@ pub fn conversation_id(workflow_id: &str) -> String {
     }
 }
 
-/// The field of the input that only a store with transcripts can fulfil.
-fn asks_for_a_store(input: &AgentInput) -> Option<&'static str> {
+/// The field of the input that the store of the conversation can't fulfil, and what it lacks for it.
+fn asks_for_more(
+    input: &AgentInput,
+    kept: &MemoryDescription,
+) -> Option<(&'static str, &'static str)> {
+    let (transcripts, facts) = (kept.keeps_transcripts, kept.keeps_facts());
+    // A store may be named for the facts alone.
+    let of_use = transcripts || (facts && input.fact_tools);
     let asked = [
-        ("conversation.id", input.conversation.id.is_some()),
-        ("conversation.store", input.conversation.store.is_some()),
-        ("history", !input.history.is_empty()),
-        ("fact_tools", input.fact_tools),
+        (
+            "conversation.id",
+            input.conversation.id.is_some(),
+            transcripts,
+            "transcripts",
+        ),
+        (
+            "conversation.store",
+            input.conversation.store.is_some(),
+            of_use,
+            "transcripts",
+        ),
+        (
+            "history",
+            !input.history.is_empty(),
+            transcripts,
+            "transcripts",
+        ),
+        ("fact_tools", input.fact_tools, facts, "facts"),
     ];
     asked
         .into_iter()
-        .find(|(_, asks)| *asks)
-        .map(|(field, _)| field)
+        .find(|(_, asks, fulfilled, _)| *asks && !fulfilled)
+        .map(|(field, _, _, lacks)| (field, lacks))
 }
 
 /// The input, if it can be used; else what is wrong with it.
@@ -356,4 +378,65 @@ fn instructions(own: &str, memories: &[Memory]) -> String {
         .chain(guidance)
         .collect();
     parts.join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_store_of_the_conversation_lacks_is_told_by_the_field_that_asks_for_it() {
+        let store = |keeps_transcripts, keeps_facts| MemoryDescription {
+            keeps_transcripts,
+            keeps_facts,
+            ..MemoryDescription::default()
+        };
+        let neither = store(false, Some(false));
+        let transcripts = store(true, Some(false));
+        let facts = store(false, Some(true));
+        // By workers from before there were stores with one of the two alone.
+        let (old_both, old_neither) = (store(true, None), store(false, None));
+        let asks = |change: fn(&mut AgentInput), kept| {
+            let mut input = AgentInput::default();
+            change(&mut input);
+            asks_for_more(&input, kept)
+        };
+        for kept in [&neither, &transcripts, &facts, &old_both, &old_neither] {
+            assert_eq!(asks(|_| (), kept), None, "{kept:?}");
+        }
+
+        let id = |input: &mut AgentInput| input.conversation.id = Some("one".to_owned());
+        let named = |input: &mut AgentInput| input.conversation.store = Some("eu".to_owned());
+        for (field, change) in [
+            ("conversation.id", id as fn(&mut AgentInput)),
+            ("conversation.store", named),
+        ] {
+            for kept in [&neither, &facts, &old_neither] {
+                let lacks = Some((field, "transcripts"));
+                assert_eq!(asks(change, kept), lacks, "{field}, {kept:?}");
+            }
+            for kept in [&transcripts, &old_both] {
+                assert_eq!(asks(change, kept), None, "{field}, {kept:?}");
+            }
+        }
+
+        let with_facts = |input: &mut AgentInput| input.fact_tools = true;
+        for kept in [&neither, &transcripts, &old_neither] {
+            assert_eq!(
+                asks(with_facts, kept),
+                Some(("fact_tools", "facts")),
+                "{kept:?}"
+            );
+        }
+        for kept in [&facts, &old_both] {
+            assert_eq!(asks(with_facts, kept), None, "{kept:?}");
+        }
+        let for_facts = |input: &mut AgentInput| {
+            input.fact_tools = true;
+            input.conversation.store = Some("eu".to_owned());
+        };
+        assert_eq!(asks(for_facts, &facts), None);
+        let lacks = Some(("conversation.store", "transcripts"));
+        assert_eq!(asks(for_facts, &neither), lacks);
+    }
 }

@@ -226,6 +226,7 @@ async fn facts_that_do_not_fit_into_a_result_are_left_out_and_it_says_so() {
 async fn what_is_wrong_otherwise_is_a_failure_that_holds_no_content() {
     let bench = bench();
     let alone = bench_over(Watched::of_notes_alone());
+    let transcripts = bench_over(Watched::without_facts());
     let place = json!({"key": "SECRET", "value": "SECRET", "query": "SECRET"});
     let with = |more: Value| {
         let mut fields = place.clone();
@@ -245,6 +246,7 @@ async fn what_is_wrong_otherwise_is_a_failure_that_holds_no_content() {
             FailureType::InvalidScope,
         ),
         (&alone, with(json!({})), FailureType::Unsupported),
+        (&transcripts, with(json!({})), FailureType::Unsupported),
     ] {
         let failures = [
             remember(bench, fields.clone()).await.unwrap_err(),
@@ -313,4 +315,15 @@ async fn facts_are_listed_by_key_from_any_place_and_one_by_its_key() {
         assert_eq!(failure.kind, FailureType::InvalidArgument);
         assert!(!failure.message.contains("SECRET"), "{failure}");
     }
+}
+
+#[tokio::test]
+async fn a_store_with_facts_alone_keeps_them() {
+    let bench = bench_over(Watched::without_transcripts());
+    remember_all(&bench, &[("food", "no peanuts")]).await;
+    let found = recall(&bench, json!({"query": "peanuts"})).await.unwrap();
+    assert_eq!(found.values, ["no peanuts"]);
+    assert_eq!(list(&bench, json!({})).await.unwrap().facts.len(), 1);
+    let forgotten = done(forget(&bench, json!({"key": "food"})).await.unwrap());
+    assert_eq!(forgotten.status, "deleted");
 }

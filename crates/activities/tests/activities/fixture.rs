@@ -26,16 +26,47 @@ pub(crate) struct Watched {
     failure: Mutex<Option<fn() -> MutationError>>,
     texts_failure: Mutex<Option<fn() -> MutationError>>,
     bounds: Mutex<Vec<NotebookBounds>>,
-    keeps_notes_alone: bool,
+    lacks_transcripts: bool,
+    lacks_facts: bool,
+    change: Mutex<Option<Change>>,
+}
+
+/// What somebody else does with a conversation.
+#[derive(Debug)]
+pub(crate) enum Change {
+    Add(StoredMessage),
+    Clear,
 }
 
 impl Watched {
     /// A store without transcripts and facts.
     pub(crate) fn of_notes_alone() -> Self {
         Self {
-            keeps_notes_alone: true,
+            lacks_transcripts: true,
+            lacks_facts: true,
             ..Self::default()
         }
+    }
+
+    /// A store without facts.
+    pub(crate) fn without_facts() -> Self {
+        Self {
+            lacks_facts: true,
+            ..Self::default()
+        }
+    }
+
+    /// A store without transcripts.
+    pub(crate) fn without_transcripts() -> Self {
+        Self {
+            lacks_transcripts: true,
+            ..Self::default()
+        }
+    }
+
+    /// Once the next read of messages is done, the conversation is changed.
+    pub(crate) fn change_after_read(&self, change: Change) {
+        *self.change.lock().unwrap() = Some(change);
     }
 
     /// From now on every call fails with this.
@@ -175,11 +206,11 @@ impl Store for Watched {
     }
 
     fn transcripts(&self) -> Option<&dyn TranscriptStore> {
-        (!self.keeps_notes_alone).then_some(self)
+        (!self.lacks_transcripts).then_some(self)
     }
 
     fn facts(&self) -> Option<&dyn FactStore> {
-        (!self.keeps_notes_alone).then_some(self)
+        (!self.lacks_facts).then_some(self)
     }
 }
 
@@ -220,7 +251,23 @@ impl TranscriptStore for Watched {
         let part = self
             .inner
             .messages(scope, conversation, selection, bytes_max);
-        part.await
+        let part = part.await?;
+        let change = self.change.lock().unwrap().take();
+        match change {
+            Some(Change::Add(message)) => {
+                let messages = [message];
+                let added = self
+                    .inner
+                    .add_messages(scope, conversation, &messages, None);
+                added.await.unwrap();
+            }
+            Some(Change::Clear) => {
+                let cleared = self.inner.clear_messages(scope, conversation, None);
+                cleared.await.unwrap();
+            }
+            None => {}
+        }
+        Ok(part)
     }
 
     async fn conversations(

@@ -5,10 +5,10 @@ use notekeeper_contract::{
     AddMessagesOutput, ClearMessagesOutput, FailureType, GetMessagesOutput,
     ListConversationsOutput, OutlinedMessage, RESULT_BYTES_MAX,
 };
-use notekeeper_domain::{MESSAGE_BYTES_MAX, MESSAGES_ADDED_MAX};
+use notekeeper_domain::{MESSAGE_BYTES_MAX, MESSAGES_ADDED_MAX, StoredMessage};
 use serde_json::{Value, json};
 
-use crate::fixture::{Bench, Watched, bench, bench_over, caller, input, unavailable};
+use crate::fixture::{Bench, Change, Watched, bench, bench_over, caller, input, unavailable};
 
 async fn add(bench: &Bench, fields: Value) -> Result<AddMessagesOutput, Failure> {
     bench
@@ -26,6 +26,10 @@ async fn clear(bench: &Bench, fields: Value) -> Result<ClearMessagesOutput, Fail
 
 async fn get(bench: &Bench, fields: Value) -> Result<GetMessagesOutput, Failure> {
     bench.notebook.get_messages(input(fields)).await
+}
+
+async fn list(bench: &Bench, fields: Value) -> Result<ListConversationsOutput, Failure> {
+    bench.notebook.list_conversations(input(fields)).await
 }
 
 fn said(text: &str) -> Value {
@@ -143,6 +147,22 @@ async fn a_limit_gives_the_most_recent_ones_and_from_none_before_it() {
     }
 }
 
+/// It looks where the conversation ends, and then reads what is before that.
+#[tokio::test]
+async fn what_is_added_while_a_limit_is_counted_from_the_end_is_left_to_the_next_call() {
+    for (limit, expected) in [(2, 3..5), (9, 1..5), (0, 5..5)] {
+        let bench = bench();
+        add_numbered(&bench, 5).await;
+        let added = StoredMessage::new(said("later")).unwrap();
+        bench.store.change_after_read(Change::Add(added));
+        let got = get(&bench, json!({"from": 1, "limit": limit})).await;
+        let got = got.unwrap();
+        let expected: Vec<Value> = expected.map(|n: usize| said(&n.to_string())).collect();
+        assert_eq!(got.messages, expected, "at most {limit}");
+        assert_eq!((got.next, got.cursor), (5, None), "at most {limit}");
+    }
+}
+
 #[tokio::test]
 async fn conversations_and_scopes_have_messages_of_their_own() {
     let bench = bench();
@@ -223,6 +243,40 @@ async fn a_page_after_the_conversation_was_cleared_is_refused_and_not_an_end() {
     assert!(failure.message.contains("was cleared since"), "{failure}");
     let anew = get(&bench, json!({})).await.unwrap();
     assert_eq!((anew.messages.len(), anew.first, anew.next), (1, 3, 4));
+}
+
+/// One answer of outlines takes several reads.
+#[tokio::test]
+async fn outlines_of_a_conversation_that_is_cleared_between_two_reads_are_no_whole_answer() {
+    for later in [None, Some(said("new"))] {
+        let bench = bench();
+        let large = said(&"x".repeat(500_000));
+        for batch in 0..4 {
+            let fields = json!({
+                "messages": [large, large, large],
+                "operation": {"id": batch.to_string()},
+            });
+            add(&bench, fields).await.unwrap();
+        }
+        bench.store.change_after_read(Change::Clear);
+        let fields = json!({"form": "outline"});
+        let first = get(&bench, fields.clone()).await.unwrap();
+        assert!((1..12).contains(&first.outlines.len()), "{first:?}");
+        assert_eq!((first.first, first.next, first.oldest), (0, 12, 0));
+        if let Some(later) = later {
+            add(
+                &bench,
+                json!({"messages": [later], "operation": {"id": "later"}}),
+            )
+            .await
+            .unwrap();
+        }
+        let cursor = first.cursor.expect("there were more");
+        let failure = get(&bench, json!({"form": "outline", "cursor": cursor})).await;
+        let failure = failure.unwrap_err();
+        assert_eq!(failure.kind, FailureType::InvalidArgument);
+        assert!(failure.message.contains("was cleared since"), "{failure}");
+    }
 }
 
 #[tokio::test]
@@ -519,26 +573,50 @@ async fn places_and_ids_that_are_none_are_refused_before_the_store_is_asked() {
 
 #[tokio::test]
 async fn a_store_of_notes_alone_says_what_to_do() {
-    let bench = bench_over(Watched::of_notes_alone());
-    let failures = [
-        add(&bench, json!({"messages": []})).await.unwrap_err(),
-        clear(&bench, json!({})).await.unwrap_err(),
-        get(&bench, json!({})).await.unwrap_err(),
-    ];
-    let asked = serde_json::from_value(json!({"memories": [{}, {"store": "other"}]})).unwrap();
-    let described = bench.notebook.describe(&asked).unwrap().memories;
-    let keeps: Vec<bool> = described
-        .iter()
-        .map(|memory| memory.keeps_transcripts)
-        .collect();
-    assert_eq!(keeps, [false, true]);
-    for failure in failures {
-        assert_eq!(failure.kind, FailureType::Unsupported);
-        assert_eq!(
-            failure.message,
-            "`store` is of the kind `watched`, which keeps no transcripts and no facts; name one that \
-             does, such as one of the kind `postgres` or `sqlite`"
-        );
+    for store in [Watched::of_notes_alone(), Watched::without_transcripts()] {
+        let bench = bench_over(store);
+        let failures = [
+            add(&bench, json!({"messages": []})).await.unwrap_err(),
+            clear(&bench, json!({})).await.unwrap_err(),
+            get(&bench, json!({})).await.unwrap_err(),
+            list(&bench, json!({})).await.unwrap_err(),
+        ];
+        for failure in failures {
+            assert_eq!(failure.kind, FailureType::Unsupported);
+            assert_eq!(
+                failure.message,
+                "`store` is of the kind `watched`, which keeps no transcripts; name one that does, \
+                 such as one of the kind `postgres` or `sqlite`"
+            );
+        }
+        assert!(bench.store.take_calls().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_store_with_transcripts_alone_keeps_them() {
+    let bench = bench_over(Watched::without_facts());
+    add_numbered(&bench, 2).await;
+    let got = get(&bench, json!({})).await.unwrap();
+    assert_eq!(got.messages, [said("0"), said("1")]);
+    let listed = list(&bench, json!({})).await.unwrap();
+    assert_eq!(listed.conversations.len(), 1);
+    assert_eq!(clear(&bench, json!({})).await.unwrap().cleared, 2);
+}
+
+#[test]
+fn what_a_store_keeps_beside_notes_is_described_one_by_one() {
+    for (store, expected) in [
+        (Watched::of_notes_alone(), (false, false)),
+        (Watched::without_facts(), (true, false)),
+        (Watched::without_transcripts(), (false, true)),
+        (Watched::default(), (true, true)),
+    ] {
+        let bench = bench_over(store);
+        let asked = serde_json::from_value(json!({"memories": [{}]})).unwrap();
+        let described = bench.notebook.describe(&asked).unwrap().memories;
+        let kept = (described[0].keeps_transcripts, described[0].keeps_facts());
+        assert_eq!(kept, expected);
     }
 }
 
@@ -570,21 +648,20 @@ async fn conversations_are_listed_by_id_with_their_bounds_also_where_they_were_c
     }
     let cleared = json!({"conversation": "b", "operation": {"id": "5"}});
     clear(&bench, cleared).await.unwrap();
-    let list = async |fields| bench.notebook.list_conversations(input(fields)).await;
     let found = |listed: &ListConversationsOutput| -> Vec<(String, u64, u64)> {
         let all = listed.conversations.iter();
         all.map(|it| (it.conversation.clone(), it.first, it.next))
             .collect()
     };
     let of = |id: &str, first, next| (id.to_owned(), first, next);
-    let all = list(json!({})).await.unwrap();
+    let all = list(&bench, json!({})).await.unwrap();
     assert_eq!(found(&all), [of("a", 0, 1), of("b", 2, 2), of("c", 0, 1)]);
     assert!(!all.more);
-    let two = list(json!({"limit": 2})).await.unwrap();
+    let two = list(&bench, json!({"limit": 2})).await.unwrap();
     assert_eq!((found(&two).len(), two.more), (2, true));
-    let rest = list(json!({"after": "b"})).await.unwrap();
+    let rest = list(&bench, json!({"after": "b"})).await.unwrap();
     assert_eq!((found(&rest), rest.more), (vec![of("c", 0, 1)], false));
-    let other = list(json!({"scope": {"namespace": "acme/bob"}})).await;
+    let other = list(&bench, json!({"scope": {"namespace": "acme/bob"}})).await;
     assert_eq!(other.unwrap(), ListConversationsOutput::default());
     for fields in [
         json!({"limit": 0}),
@@ -592,7 +669,7 @@ async fn conversations_are_listed_by_id_with_their_bounds_also_where_they_were_c
         json!({"after": ""}),
         json!({"after": "a\n"}),
     ] {
-        let failure = list(fields).await.unwrap_err();
+        let failure = list(&bench, fields).await.unwrap_err();
         assert_eq!(failure.kind, FailureType::InvalidArgument);
     }
 }

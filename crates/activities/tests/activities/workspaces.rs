@@ -113,6 +113,7 @@ fn refused<T: std::fmt::Debug>(outcome: Outcome<T>) -> Refused {
 fn a_store_in_the_runs_workspace_is_described_by_that_workspace() {
     let file = MemoryDescription {
         kind: "file".to_owned(),
+        keeps_facts: Some(false),
         directory: Some(".agent-memory".to_owned()),
         ..MemoryDescription::default()
     };
@@ -134,6 +135,7 @@ fn a_store_with_a_workspace_of_its_own_follows_that_one_and_no_reader_sees_its_f
     let own = MemoryDescription {
         kind: "file".to_owned(),
         read_only: true,
+        keeps_facts: Some(false),
         ..MemoryDescription::default()
     };
     assert_eq!(described("own", Some("a")), Ok(own.clone()));
@@ -146,6 +148,7 @@ fn a_store_without_files_needs_no_workspace_and_is_not_touched_by_one() {
         kind: "in_memory".to_owned(),
         keeps_metadata: InMemoryStore::default().keeps_metadata(),
         keeps_transcripts: true,
+        keeps_facts: Some(true),
         ..MemoryDescription::default()
     };
     assert_eq!(described("plain", None), Ok(plain.clone()));

@@ -63,9 +63,12 @@ pub struct MemoryDescription {
     /// Whether its store keeps metadata of writes.
     #[serde(default)]
     pub keeps_metadata: bool,
-    /// Whether its store keeps transcripts and facts.
+    /// Whether its store keeps transcripts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_transcripts: bool,
+    /// Whether its store keeps facts; as `keeps_transcripts` says where it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keeps_facts: Option<bool>,
     /// Task queue of all its activities; missing where they may go to any that a worker with this
     /// store serves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,4 +78,12 @@ pub struct MemoryDescription {
     /// that workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
+}
+
+impl MemoryDescription {
+    /// Whether its store keeps facts. A worker from before there were stores with one of the two alone
+    /// says so by [`MemoryDescription::keeps_transcripts`].
+    pub fn keeps_facts(&self) -> bool {
+        self.keeps_facts.unwrap_or(self.keeps_transcripts)
+    }
 }

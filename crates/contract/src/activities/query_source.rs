@@ -34,6 +34,7 @@ pub struct QuerySourceInput {
     #[serde(default)]
     pub query: String,
     /// Most items, 1 to 100.
+    #[cfg_attr(any(test, feature = "schemars"), schemars(range(min = 1)))]
     #[serde(default = "defaults::source_limit")]
     pub k: usize,
     /// What the metadata of the items must be: for each key an equal value, or with a list one that has

@@ -34,6 +34,7 @@ pub struct RecallInput {
     #[serde(default)]
     pub query: String,
     /// Most facts, 1 to 1,000.
+    #[cfg_attr(any(test, feature = "schemars"), schemars(range(min = 1)))]
     #[serde(default = "defaults::recall_limit")]
     pub limit: usize,
     /// What is told of each fact.

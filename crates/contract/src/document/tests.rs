@@ -188,3 +188,42 @@ fn every_field_in_the_schemas_is_described() {
     }
     assert_eq!(lacking, [""; 0]);
 }
+
+/// Collects the properties of a schema and of what is inside it, by name.
+fn properties<'a>(schema: &'a Value, found: &mut Vec<(&'a str, &'a Value)>) {
+    match schema {
+        Value::Object(fields) => {
+            let own = fields.get("properties").and_then(Value::as_object);
+            found.extend(
+                own.into_iter()
+                    .flatten()
+                    .map(|(name, it)| (name.as_str(), it)),
+            );
+            fields.values().for_each(|it| properties(it, found));
+        }
+        Value::Array(items) => items.iter().for_each(|it| properties(it, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn a_number_that_is_said_to_begin_at_one_does_so_in_its_schema() {
+    let mut seen = 0;
+    for (file, schema) in schema_files() {
+        let mut found = Vec::new();
+        properties(&schema, &mut found);
+        for (name, property) in found {
+            let description = property["description"].as_str().unwrap_or_default();
+            let is_number = match &property["type"] {
+                Value::Array(types) => types.contains(&Value::from("integer")),
+                one => one == "integer",
+            };
+            if is_number && (description.contains(", 1 to ") || description.contains("at least 1"))
+            {
+                assert_eq!(property["minimum"], 1, "{file}: {name}");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 5, "{seen}");
+}

@@ -138,6 +138,7 @@ fn describe_memory() {
         read_only: true,
         keeps_metadata: false,
         keeps_transcripts: false,
+        keeps_facts: Some(false),
         task_queue: Some("build-machine".to_owned()),
         directory: Some(".agent-memory".to_owned()),
     };
@@ -146,6 +147,7 @@ fn describe_memory() {
         read_only: false,
         keeps_metadata: true,
         keeps_transcripts: true,
+        keeps_facts: Some(true),
         task_queue: None,
         directory: None,
     };
