@@ -1,6 +1,6 @@
 //! Whose memory a command is about, where it is, and how it is reached.
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, builder::RangedU64ValueParser};
 use notekeeper_contract::{DEFAULT_STORE, OperationRef, ScopeRef};
 use notekeeper_domain::AGENT_NAME_DEFAULT;
 
@@ -42,6 +42,11 @@ pub(crate) struct ScopeArgs {
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// Reads how many entries a list may have.
+pub(crate) fn at_least_one() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..)
 }
 
 /// Where the activities are, with `--via temporal`.

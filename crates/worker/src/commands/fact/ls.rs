@@ -7,7 +7,7 @@ use notekeeper_contract::{ListFactsInput, ListFactsOutput};
 use notekeeper_domain::LISTED_MAX;
 
 use crate::{
-    commands::access::ScopeArgs,
+    commands::access::{ScopeArgs, at_least_one},
     exit::Exit,
     output::{on_one_line, print, print_json, remark, shown_name, table},
 };
@@ -32,7 +32,7 @@ pub(crate) struct LsArgs {
     long: bool,
 
     /// Most facts to list.
-    #[arg(long, default_value_t = LISTED_MAX, value_name = "FACTS")]
+    #[arg(long, default_value_t = LISTED_MAX, value_name = "FACTS", value_parser = at_least_one())]
     limit: usize,
 
     /// List only facts whose keys come after this one.

@@ -7,7 +7,7 @@ use notekeeper_contract::{ListConversationsInput, ListConversationsOutput};
 use notekeeper_domain::LISTED_MAX;
 
 use crate::{
-    commands::access::ScopeArgs,
+    commands::access::{ScopeArgs, at_least_one},
     exit::Exit,
     output::{print, print_json, remark, table},
 };
@@ -26,7 +26,7 @@ Examples:
   notekeeper messages ls --namespace customers/ada --json | jq -r '.conversations[].conversation'")]
 pub(crate) struct LsArgs {
     /// Most conversations to list.
-    #[arg(long, default_value_t = LISTED_MAX, value_name = "CONVERSATIONS")]
+    #[arg(long, default_value_t = LISTED_MAX, value_name = "CONVERSATIONS", value_parser = at_least_one())]
     limit: usize,
 
     /// List only conversations whose ids come after this one.

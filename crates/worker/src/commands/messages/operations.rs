@@ -1,90 +1,69 @@
 //! What is done with transcripts, in both ways alike.
 
-use notekeeper_activities::Notebook;
 use notekeeper_contract::{
     AddMessages, AddMessagesInput, AddMessagesOutput, ClearMessages, ClearMessagesInput,
     ClearMessagesOutput, GetMessages, GetMessagesInput, GetMessagesOutput, ListConversations,
     ListConversationsInput, ListConversationsOutput, MessageForm,
 };
-use notekeeper_domain::LISTED_MAX;
 
-use crate::commands::access::{Access, ScopeArgs, failed, nobody};
+use crate::commands::access::{Access, ScopeArgs, as_many_as_asked, nobody};
 
 impl Access {
     pub(super) async fn messages(
         &self,
         input: GetMessagesInput,
     ) -> anyhow::Result<GetMessagesOutput> {
-        match self {
-            Self::Store(opened) => {
-                let notebook = Notebook::new(opened.stores.clone());
-                notebook.get_messages(input).await.map_err(failed)
-            }
-            Self::Temporal(remote) => remote.call(GetMessages, input).await,
-        }
+        self.carry_out(GetMessages, input, async |notebook, input| {
+            notebook.get_messages(input).await
+        })
+        .await
     }
 
     pub(super) async fn add_messages(
         &self,
         input: AddMessagesInput,
     ) -> anyhow::Result<AddMessagesOutput> {
-        match self {
-            Self::Store(opened) => {
-                let notebook = Notebook::new(opened.stores.clone());
-                let added = notebook.add_messages(input, &nobody()).await;
-                added.map_err(failed)
-            }
-            Self::Temporal(remote) => remote.call(AddMessages, input).await,
-        }
+        self.carry_out(AddMessages, input, async |notebook, input| {
+            notebook.add_messages(input, &nobody()).await
+        })
+        .await
     }
 
     pub(super) async fn clear_messages(
         &self,
         input: ClearMessagesInput,
     ) -> anyhow::Result<ClearMessagesOutput> {
-        match self {
-            Self::Store(opened) => {
-                let notebook = Notebook::new(opened.stores.clone());
-                let cleared = notebook.clear_messages(input, &nobody()).await;
-                cleared.map_err(failed)
-            }
-            Self::Temporal(remote) => remote.call(ClearMessages, input).await,
-        }
-    }
-
-    async fn conversations(
-        &self,
-        input: ListConversationsInput,
-    ) -> anyhow::Result<ListConversationsOutput> {
-        match self {
-            Self::Store(opened) => {
-                let notebook = Notebook::new(opened.stores.clone());
-                notebook.list_conversations(input).await.map_err(failed)
-            }
-            Self::Temporal(remote) => remote.call(ListConversations, input).await,
-        }
+        self.carry_out(ClearMessages, input, async |notebook, input| {
+            notebook.clear_messages(input, &nobody()).await
+        })
+        .await
     }
 
     /// As many conversations as are asked for, in as many answers as it takes.
     pub(super) async fn conversations_up_to(
         &self,
-        mut input: ListConversationsInput,
+        input: ListConversationsInput,
     ) -> anyhow::Result<ListConversationsOutput> {
-        let mut listed = ListConversationsOutput::default();
-        let mut left = input.limit;
-        loop {
-            input.limit = left.min(LISTED_MAX);
-            let answer = self.conversations(input.clone()).await?;
-            left -= answer.conversations.len().min(left);
-            listed.conversations.extend(answer.conversations);
-            listed.more = answer.more;
-            match listed.conversations.last() {
-                Some(last) if answer.more && left > 0 => {
-                    input.after = Some(last.conversation.clone());
-                }
-                _ => return Ok(listed),
-            }
-        }
+        let ask = async |after, limit| {
+            let input = ListConversationsInput {
+                after,
+                limit,
+                ..input.clone()
+            };
+            let answer = self
+                .carry_out(ListConversations, input, async |notebook, input| {
+                    notebook.list_conversations(input).await
+                })
+                .await?;
+            Ok((answer.conversations, answer.more))
+        };
+        let (after, limit) = (input.after.clone(), input.limit);
+        let (conversations, more) =
+            as_many_as_asked(after, limit, |listed| &listed.conversation, ask).await?;
+        Ok(ListConversationsOutput {
+            conversations,
+            more,
+        })
     }
 }
 

@@ -3,14 +3,14 @@
 use std::{path::Path, process::ExitCode};
 
 use clap::Args;
-use notekeeper_contract::{GetMessagesInput, GetMessagesOutput};
+use notekeeper_contract::{FailureType, GetMessagesInput, GetMessagesOutput};
 use notekeeper_domain::CONVERSATION_DEFAULT;
 use serde_json::Value;
 
 use crate::{
     commands::access::{Access, ScopeArgs},
     exit::Exit,
-    output::{inert_json, print, print_json, remark},
+    output::{CodedError, inert_json, print, print_json, remark},
 };
 
 use super::{
@@ -25,7 +25,8 @@ use super::{
 Each message is printed with its position and its role; tool calls with `·` and their results with \
 `↳`. Long ones are shortened unless --full is given. The messages are read and printed page by page, \
 however many there are. --jsonl prints them as they were added, which `notekeeper messages add` takes \
-again. A conversation to which nothing was ever added is an error (exit code 1).
+again. A conversation to which nothing was ever added is an error (exit code 1), and so is one that is \
+cleared meanwhile, of which the beginning is printed then.
 
 Examples:
   notekeeper messages show --namespace customers/ada
@@ -113,8 +114,24 @@ async fn show(memory: &Access, mut input: GetMessagesInput, form: Form) -> anyho
             return end(form);
         };
         input.cursor = Some(cursor);
-        page = memory.messages(input.clone()).await?;
+        let next = memory.messages(input.clone()).await;
+        page = next.map_err(|error| cut_short(error, &input.conversation))?;
     }
+}
+
+/// Where one page was given and the next is refused, the messages of the next are there no more.
+fn cut_short(error: anyhow::Error, conversation: &str) -> anyhow::Error {
+    let coded: Option<&CodedError> = error.downcast_ref();
+    if coded.is_none_or(|it| it.code != FailureType::InvalidArgument.as_str()) {
+        return error;
+    }
+    anyhow::Error::new(CodedError {
+        code: "cleared".to_owned(),
+        message: format!(
+            "conversation `{conversation}` was cleared while it was printed; what is printed is its \
+             beginning"
+        ),
+    })
 }
 
 fn begin(form: Form, conversation: &str, page: &GetMessagesOutput) -> anyhow::Result<()> {

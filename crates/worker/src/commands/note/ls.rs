@@ -7,6 +7,7 @@ use notekeeper_contract::ListMemoryInput;
 use notekeeper_domain::LISTED_FILES_MAX_DEFAULT;
 
 use crate::{
+    commands::access::at_least_one,
     exit::Exit,
     output::{print, print_json, remark, table},
 };
@@ -23,7 +24,7 @@ Examples:
   notekeeper note ls --namespace '' --agent-name planner --via temporal")]
 pub(crate) struct LsArgs {
     /// Most notes to list.
-    #[arg(long, default_value_t = LISTED_FILES_MAX_DEFAULT, value_name = "NOTES")]
+    #[arg(long, default_value_t = LISTED_FILES_MAX_DEFAULT, value_name = "NOTES", value_parser = at_least_one())]
     limit: usize,
 
     #[command(flatten)]

@@ -7,23 +7,16 @@ use notekeeper_contract::{
     SearchMemoryInput, WriteMemory, WriteMemoryInput, WrittenMemory,
 };
 
-use crate::{
-    commands::access::{Access, failed, nobody},
-    wiring::OpenStores,
-};
+use crate::commands::access::{Access, failed, nobody};
 
 use super::whole_over_temporal::WholeOverTemporal;
 
-fn notebook(opened: &OpenStores) -> Notebook {
-    Notebook::new(opened.stores.clone())
-}
-
 impl Access {
     pub(super) async fn list(&self, input: ListMemoryInput) -> anyhow::Result<ListedMemory> {
-        match self {
-            Self::Store(opened) => notebook(opened).list(input).await.map_err(failed),
-            Self::Temporal(remote) => remote.call(ListMemory, input).await,
-        }
+        self.carry_out(ListMemory, input, async |notebook, input| {
+            notebook.list(input).await
+        })
+        .await
     }
 
     /// The whole note, as far as this way carries it.
@@ -31,41 +24,42 @@ impl Access {
         &self,
         input: ReadMemoryInput,
     ) -> anyhow::Result<Outcome<MemoryContent>> {
-        match self {
-            Self::Store(opened) => notebook(opened).read_whole(input).await.map_err(failed),
-            Self::Temporal(remote) => remote.call(ReadMemory, input).await,
-        }
+        self.carry_out(ReadMemory, input, async |notebook, input| {
+            notebook.read_whole(input).await
+        })
+        .await
     }
 
     pub(super) async fn search(
         &self,
         input: SearchMemoryInput,
     ) -> anyhow::Result<Outcome<MemoryMatches>> {
-        match self {
-            Self::Store(opened) => notebook(opened).search(input).await.map_err(failed),
-            Self::Temporal(remote) => remote.call(SearchMemory, input).await,
-        }
+        self.carry_out(SearchMemory, input, async |notebook, input| {
+            notebook.search(input).await
+        })
+        .await
     }
 
     pub(super) async fn write(
         &self,
         input: WriteMemoryInput,
     ) -> anyhow::Result<Outcome<WrittenMemory>> {
-        match self {
-            Self::Store(opened) => {
-                let written = notebook(opened).write(input, &nobody()).await;
-                written.map_err(failed)
-            }
-            Self::Temporal(remote) => remote.call(WriteMemory, input).await,
-        }
+        self.carry_out(WriteMemory, input, async |notebook, input| {
+            notebook.write(input, &nobody()).await
+        })
+        .await
     }
 
+    /// No activity does that: a worker is asked for what comes to the same.
     pub(super) async fn replace_whole(
         &self,
         input: ReplaceWhole,
     ) -> anyhow::Result<Outcome<WrittenMemory>> {
         match self {
-            Self::Store(opened) => notebook(opened).replace_whole(input).await.map_err(failed),
+            Self::Store(opened) => {
+                let notebook = Notebook::new(opened.stores.clone());
+                notebook.replace_whole(input).await.map_err(failed)
+            }
             Self::Temporal(remote) => WholeOverTemporal(remote).replace_whole(input).await,
         }
     }
@@ -74,13 +68,10 @@ impl Access {
         &self,
         input: DeleteMemoryInput,
     ) -> anyhow::Result<Outcome<DeletedMemory>> {
-        match self {
-            Self::Store(opened) => {
-                let deleted = notebook(opened).delete(input, &nobody()).await;
-                deleted.map_err(failed)
-            }
-            Self::Temporal(remote) => remote.call(DeleteMemory, input).await,
-        }
+        self.carry_out(DeleteMemory, input, async |notebook, input| {
+            notebook.delete(input, &nobody()).await
+        })
+        .await
     }
 }
 

@@ -10,6 +10,7 @@ use notekeeper_domain::{
 };
 
 use crate::{
+    commands::access::at_least_one,
     exit::Exit,
     output::{CodedError, print, print_json, remark, shown},
 };
@@ -30,7 +31,7 @@ pub(crate) struct SearchArgs {
     words: Vec<String>,
 
     /// Most matches to print.
-    #[arg(long, default_value_t = SEARCH_RESULTS_MAX_DEFAULT, value_name = "MATCHES")]
+    #[arg(long, default_value_t = SEARCH_RESULTS_MAX_DEFAULT, value_name = "MATCHES", value_parser = at_least_one())]
     limit: usize,
 
     #[command(flatten)]
