@@ -106,6 +106,37 @@ class Forgotten(TypedDict):
     replayed: bool
 
 
+class RecalledFact(TypedDict):
+    """A fact that matches: how well, from 0 to 1, and how long ago it was remembered last."""
+
+    key: str
+    value: str
+    score: float
+    age_seconds: int
+
+
+class RecalledFacts(TypedDict):
+    """Facts that match, best first; `truncated` where one result can't carry all that were found."""
+
+    facts: list[RecalledFact]
+    truncated: bool
+
+
+class ListedFact(TypedDict):
+    """A fact, and how long ago it was remembered last."""
+
+    key: str
+    value: str
+    age_seconds: int
+
+
+class ListedFacts(TypedDict):
+    """Facts by key; where there are `more`, they come after the last key."""
+
+    facts: list[ListedFact]
+    more: bool
+
+
 class Added(TypedDict):
     """Where messages went: positions count all messages that were ever added before."""
 
@@ -177,9 +208,21 @@ class Memory:
         )
 
     async def recall(self, query: str = "", *, limit: int = 10) -> list[str]:
-        """The values of facts that match, best first; of the latest ones where the query is empty."""
+        """The values of facts that match, best first; of the latest ones where the query is empty.
+
+        Those that one result can't carry are left out, which `recall_facts` tells.
+        """
         answer = await self._call("recall", query=query, limit=limit)
         return answer["values"]
+
+    async def recall_facts(self, query: str = "", *, limit: int = 10) -> RecalledFacts:
+        """As `recall`, with keys, scores and ages, and whether some are left out."""
+        answer = await self._call("recall", query=query, limit=limit, form="facts")
+        return {"facts": answer.get("facts", []), "truncated": answer.get("truncated", False)}
+
+    async def facts(self, *, after: str | None = None, limit: int = 1_000) -> ListedFacts:
+        """The facts by key, of those after the key `after` the first `limit`, at most 1,000."""
+        return await self._call("list_facts", after=after, limit=limit)
 
     async def forget(self, key: str, *, operation: str | None = None) -> Forgotten | Refused:
         """Removes the fact of a key, if there is one."""

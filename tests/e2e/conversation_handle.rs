@@ -29,6 +29,8 @@ struct Heard {
     statuses: Vec<String>,
     values: Vec<String>,
     keys: Vec<String>,
+    truncated: bool,
+    listed: Vec<(Vec<String>, bool)>,
     cleared: u64,
     left: Vec<Value>,
     facts_left: Vec<String>,
@@ -82,7 +84,13 @@ async fn use_all<W>(
         });
     }
     let values = conversation.recall(ctx, "green", 10).await?;
-    let facts = conversation.recall_facts(ctx, "", 10).await?;
+    let recalled = conversation.recall_facts(ctx, "", 10).await?;
+    let mut listed = Vec::new();
+    for after in [None, Some("city")] {
+        let page = conversation.facts(ctx, after, 1).await?;
+        let keys = page.facts.into_iter().map(|fact| fact.key).collect();
+        listed.push((keys, page.more));
+    }
     for key in ["tea", "tea"] {
         statuses.push(match conversation.forget(ctx, key).await? {
             Outcome::Ok(forgotten) => forgotten.status,
@@ -97,7 +105,9 @@ async fn use_all<W>(
         newest,
         statuses,
         values,
-        keys: facts.into_iter().map(|fact| fact.key).collect(),
+        truncated: recalled.truncated,
+        keys: recalled.facts.into_iter().map(|fact| fact.key).collect(),
+        listed,
         cleared,
         left: conversation.messages(ctx, None).await?,
         facts_left: conversation.recall(ctx, "", 10).await?,

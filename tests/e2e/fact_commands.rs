@@ -281,3 +281,52 @@ async fn a_store_that_keeps_no_facts_says_so_and_no_file_is_made_by_looking() {
     assert_failed(&remote, 1, &[r#""code":"Unsupported""#]);
     bed.finish().await;
 }
+
+#[tokio::test]
+async fn facts_are_listed_past_rows_that_no_command_made() {
+    let bed = Bed::new().await;
+    let _worker = Worker::of_activities(&bed).await;
+    for key in ["ka", "kb"] {
+        fact(&bed, "store", &["set", key, "value"]).await;
+    }
+    // Values longer than any may be.
+    sqlx::query(
+        "insert into facts (scope, key, value, folded, terms, order_number) \
+         select 'customers/ada/main', 'ka' || number, repeat('x', 20000), 'x', '{}', 1000 + number \
+         from generate_series(1, 5) as number",
+    )
+    .execute(&mut bed.database().await)
+    .await
+    .expect("insert");
+    for via in WAYS {
+        for (limit, keys) in [("1", vec!["ka"]), ("2", vec!["ka", "kb"])] {
+            let listed = fact_json(&bed, via, &["ls", "--limit", limit]).await;
+            let found = listed["facts"].as_array().expect("a list").iter();
+            let found: Vec<_> = found.map(|fact| &fact["key"]).collect();
+            assert_eq!(found, keys);
+            assert_eq!(listed["more"], limit == "1");
+        }
+        let latest = fact_json(&bed, via, &["recall", "--limit", "1"]).await;
+        assert_eq!(latest["facts"][0]["key"], "kb");
+    }
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn words_that_begin_with_a_dash_are_found_and_a_list_of_none_is_refused_at_once() {
+    let bed = Bed::new().await;
+    let _worker = Worker::of_activities(&bed).await;
+    fact(&bed, "store", &["set", "danger", "never run rm -rf here"]).await;
+    for via in WAYS {
+        let found = fact(&bed, via, &["recall", "--", "rm", "-rf"]).await;
+        assert!(found.stdout.starts_with("danger "), "{found:?}");
+        let unescaped = fact(&bed, via, &["recall", "rm", "-rf"]).await;
+        assert_failed(&unescaped, 2, &["'-- -r"]);
+        for command in [["fact", "ls"], ["messages", "ls"], ["note", "ls"]] {
+            let none = ["-n", "customers/ada", "--via", via, "--limit", "0"];
+            let refused = run(&bed, &[&command[..], &none].concat(), &[]).await;
+            assert_failed(&refused, 2, &["--limit", "0 is not in 1.."]);
+        }
+    }
+    bed.finish().await;
+}

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::{
     Bed, Ended, Talk, WAYS, Worker, assert_done, assert_ends_well_unread, assert_failed, run,
-    run_fed,
+    run_and_meanwhile, run_fed,
 };
 
 fn of_ada<'a>(via: &'a str, arguments: &[&'a str]) -> Vec<&'a str> {
@@ -361,5 +361,70 @@ async fn a_reader_of_messages_that_has_seen_enough_is_no_error() {
         .collect();
     add(&bed, "store", "main", &lines(&all)).await;
     assert_ends_well_unread(&bed, &of_ada("store", &["show"]), "#0 user").await;
+    bed.finish().await;
+}
+
+/// The first page doesn't fit into the pipe, so the second is read after the conversation was cleared.
+#[tokio::test]
+async fn a_conversation_that_is_cleared_while_it_is_shown_is_told_as_one() {
+    let bed = Bed::new().await;
+    let _worker = Worker::of_activities(&bed).await;
+    let all: Vec<Value> = (0..2_000)
+        .map(|number| json!({"role": "user", "content": format!("{number} {}", "x".repeat(1_000))}))
+        .collect();
+    for via in WAYS {
+        for json in ["--json", "--jsonl"] {
+            let id = format!("{via}{json}");
+            add(&bed, via, &id, &lines(&all)).await;
+            let show = of_ada(via, &["show", &id, json]);
+            let clear = async {
+                let cleared = messages(&bed, "store", &["clear", &id]).await;
+                assert_eq!(cleared.code, Some(0), "{cleared:?}");
+            };
+            let ended = run_and_meanwhile(&bed, &show, clear).await;
+            assert_eq!(ended.code, Some(1), "{via} {json}: {}", ended.stderr);
+            assert!(ended.stdout.contains(r#""content":"0 x"#));
+            assert!(!ended.stdout.contains(r#""content":"1999 x"#));
+            let last = ended.stderr.lines().last().expect("an error");
+            let error: Value = serde_json::from_str(last).expect("JSON");
+            assert_eq!(
+                error["error"],
+                json!({
+                    "code": "cleared",
+                    "message": format!(
+                        "conversation `{id}` was cleared while it was printed; what is printed is its \
+                         beginning"
+                    ),
+                })
+            );
+        }
+    }
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn conversations_are_listed_past_ids_that_no_command_made() {
+    let bed = Bed::new().await;
+    let _worker = Worker::of_activities(&bed).await;
+    for id in ["t", "v"] {
+        add(&bed, "store", id, r#"{"role": "user", "content": "Hi"}"#).await;
+    }
+    sqlx::query(
+        "insert into conversations (scope, id, next) \
+         select 'customers/ada/main', 'u' || chr(number), 1 from generate_series(1, 5) as number",
+    )
+    .execute(&mut bed.database().await)
+    .await
+    .expect("insert");
+    for via in WAYS {
+        let listed = messages_json(&bed, via, &["ls", "--limit", "2"]).await;
+        let ids: Vec<_> = listed["conversations"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|listed| &listed["conversation"])
+            .collect();
+        assert_eq!((ids, &listed["more"]), (vec!["t", "v"], &json!(false)));
+    }
     bed.finish().await;
 }

@@ -81,10 +81,22 @@ class Transcript:
             "left": await conversation.messages(),
             "remembered": remembered,
             "recalled": await memory.recall("tea"),
+            "recalled_facts": await memory.recall_facts("tea"),
+            "facts": [await memory.facts(), await memory.facts(after="tea")],
             "forgotten": [await memory.forget("tea"), await memory.forget("tea")],
             "nothing": await memory.recall(),
             "refused": await memory.remember(" ", "blank"),
+            "much": await self.much(memory),
         }
+
+    async def much(self, memory: Memory) -> list[Any]:
+        """More facts than one result carries: each has 98 KB as JSON."""
+        for number in range(11):
+            await memory.remember(f"large {number:02}", "\x01" * 16_384)
+        found = await memory.recall_facts("large", limit=20)
+        page = await memory.facts(limit=20)
+        rest = await memory.facts(after=page["facts"][-1]["key"], limit=20)
+        return [len(found["facts"]), found["truncated"], len(page["facts"]), page["more"], rest["more"]]
 
 
 class TheHandleOnMessagesAndFacts(Calls):
@@ -102,5 +114,12 @@ class TheHandleOnMessagesAndFacts(Calls):
         self.assertEqual(cleared, [(4, False), (4, True)])
         self.assertEqual([kept["status"] for kept in said["remembered"]], ["created", "updated"])
         self.assertEqual((said["recalled"], said["nothing"]), (["green"], []))
+        (recalled,) = said["recalled_facts"]["facts"]
+        self.assertEqual((recalled["key"], recalled["value"]), ("tea", "green"))
+        self.assertGreater(recalled["score"], 0)
+        self.assertIs(said["recalled_facts"]["truncated"], False)
+        self.assertEqual(said["much"], [10, True, 10, True, False])
+        listed = [([fact["key"] for fact in page["facts"]], page["more"]) for page in said["facts"]]
+        self.assertEqual(listed, [(["tea"], False), ([], False)])
         self.assertEqual([gone["status"] for gone in said["forgotten"]], ["deleted", "not_found"])
         self.assertEqual((said["refused"]["outcome"], said["refused"]["reason"]), ("refused", "invalid_key"))

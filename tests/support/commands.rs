@@ -1,8 +1,11 @@
 //! What tests of commands share that work in a store or through the activities of a worker.
 
-use std::process::Stdio;
+use std::{future::Future, process::Stdio};
 
-use tokio::io::AsyncReadExt as _;
+use tokio::{
+    io::AsyncReadExt as _,
+    process::{Child, Command},
+};
 
 use super::{Bed, Ended, Worker, WorkerOptions, in_time};
 
@@ -44,16 +47,7 @@ pub(crate) fn assert_failed(ended: &Ended, code: i32, parts: &[&str]) {
 
 /// Runs a command whose reader goes away after the first bytes, and checks those, and that it is no error.
 pub(crate) async fn assert_ends_well_unread(bed: &Bed, arguments: &[&str], beginning: &str) {
-    let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_notekeeper"))
-        .args(arguments)
-        .env("DATABASE_URL", &bed.database_url)
-        .env("NOTEKEEPER_SCHEMA", &bed.schema)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .expect("start it");
+    let mut child = spawned(bed, arguments);
     let mut stdout = child.stdout.take().expect("piped");
     let mut first = vec![0; beginning.len()];
     in_time("the first line", stdout.read_exact(&mut first))
@@ -66,4 +60,44 @@ pub(crate) async fn assert_ends_well_unread(bed: &Bed, arguments: &[&str], begin
     assert_eq!(String::from_utf8_lossy(&first), beginning);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+/// Runs a command; does something else after its first byte, before anything more of it is read. What it
+/// prints must be longer than a pipe holds.
+pub(crate) async fn run_and_meanwhile(
+    bed: &Bed,
+    arguments: &[&str],
+    meanwhile: impl Future<Output = ()>,
+) -> Ended {
+    let mut child = spawned(bed, arguments);
+    let mut stdout = child.stdout.take().expect("piped");
+    let mut printed = vec![0];
+    in_time("the first byte", stdout.read_exact(&mut printed))
+        .await
+        .expect("text");
+    meanwhile.await;
+    in_time("the rest", stdout.read_to_end(&mut printed))
+        .await
+        .expect("text");
+    let output = in_time("its end", child.wait_with_output())
+        .await
+        .expect("it ended");
+    Ended {
+        code: output.status.code(),
+        stdout: String::from_utf8(printed).expect("text"),
+        stderr: String::from_utf8(output.stderr).expect("text"),
+    }
+}
+
+fn spawned(bed: &Bed, arguments: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_notekeeper"))
+        .args(arguments)
+        .env("DATABASE_URL", &bed.database_url)
+        .env("NOTEKEEPER_SCHEMA", &bed.schema)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("start it")
 }

@@ -5,9 +5,9 @@ use std::future::Future;
 use notekeeper_contract::{
     AddMessages, AddMessagesInput, AddMessagesOutput, ClearMessages, ClearMessagesInput,
     ClearMessagesOutput, DescribeMemory, DescribeMemoryInput, FailureType, Forget, ForgetInput,
-    Forgotten, GetMessages, GetMessagesInput, GetMessagesOutput, MemoryPlace, MessageForm,
-    OperationRef, Outcome, Recall, RecallForm, RecallInput, RecallOutput, RecalledFact, Remember,
-    RememberInput, Remembered,
+    Forgotten, GetMessages, GetMessagesInput, GetMessagesOutput, ListFacts, ListFactsInput,
+    ListFactsOutput, MemoryDescription, MemoryPlace, MessageForm, OperationRef, Outcome, Recall,
+    RecallForm, RecallInput, RecallOutput, Remember, RememberInput, Remembered,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -47,12 +47,13 @@ impl Conversation {
     }
 
     /// Adds messages at the end, side by side and in their order: JSON objects with a `role`, such as
-    /// [`ChatMessage`](notekeeper_contract::ChatMessage), or in the form of a model's API.
+    /// [`ChatMessage`](notekeeper_contract::ChatMessage), or in the form of a model's API. No messages change
+    /// nothing; the answer tells where the conversation ends.
     ///
     /// # Errors
     ///
-    /// The activity's failure: `InvalidArgument` for what is no message, and for none or more than
-    /// 1,000; `TooLarge`, also for messages that have more than 1.5 MiB together as JSON, in which case
+    /// The activity's failure: `InvalidArgument` for what is no message, and for more than 1,000;
+    /// `TooLarge`, also for messages that have more than 1.5 MiB together as JSON, in which case
     /// nothing is scheduled; `Unsupported` where the store keeps no transcripts.
     pub fn add<'c, W>(
         &'c self,
@@ -113,8 +114,9 @@ impl Conversation {
         call(ctx, Remember, input, self.options())
     }
 
-    /// The values of the scope's facts that match a query, best first: at most `limit`, 1 to 1,000.
-    /// Nothing in the query is syntax; an empty one finds the facts that were remembered last.
+    /// The values of the scope's facts that match a query, best first: at most `limit`, 1 to 1,000, and no
+    /// more than one result carries, which [`Conversation::recall_facts`] tells. Nothing in the query is
+    /// syntax; an empty one finds the facts that were remembered last.
     ///
     /// # Errors
     ///
@@ -129,7 +131,8 @@ impl Conversation {
         async move { Ok(recalled.await?.values) }
     }
 
-    /// As [`Conversation::recall`], with keys, scores and ages.
+    /// As [`Conversation::recall`], with keys, scores and ages in `facts`; `truncated` where one result
+    /// can't carry all that were found.
     ///
     /// # Errors
     ///
@@ -139,9 +142,31 @@ impl Conversation {
         ctx: &'c WorkflowContext<W>,
         query: impl Into<String>,
         limit: usize,
-    ) -> impl Future<Output = Result<Vec<RecalledFact>, CallFailure>> + 'c {
-        let recalled = self.recalled(ctx, query.into(), limit, RecallForm::Facts);
-        async move { Ok(recalled.await?.facts) }
+    ) -> impl Future<Output = Result<RecallOutput, CallFailure>> + 'c {
+        self.recalled(ctx, query.into(), limit, RecallForm::Facts)
+    }
+
+    /// The scope's facts by key, compared by code point: at most `limit`, 1 to 1,000, of those after the key
+    /// `after`, or of all. Where the answer says that there are `more`, the last key in it gives the others.
+    ///
+    /// # Errors
+    ///
+    /// The activity's failure: `InvalidArgument` for an `after` that no fact can have as its key.
+    pub fn facts<'c, W>(
+        &'c self,
+        ctx: &'c WorkflowContext<W>,
+        after: Option<&str>,
+        limit: usize,
+    ) -> impl Future<Output = Result<ListFactsOutput, CallFailure>> + use<'c, W> {
+        let input = ListFactsInput {
+            store: self.store(),
+            workspace: self.workspace(),
+            scope: self.scope_ref(),
+            key: None,
+            after: after.map(str::to_owned),
+            limit,
+        };
+        call(ctx, ListFacts, input, self.options())
     }
 
     /// Removes the fact of a key; where there is none it succeeds as well.
@@ -159,8 +184,11 @@ impl Conversation {
         call(ctx, Forget, input, self.options())
     }
 
-    /// Asks the worker whether the conversation's store keeps transcripts and facts.
-    pub(crate) async fn is_kept<W>(&self, ctx: &WorkflowContext<W>) -> Result<bool, CallFailure> {
+    /// Asks the worker what the conversation's store keeps.
+    pub(crate) async fn description<W>(
+        &self,
+        ctx: &WorkflowContext<W>,
+    ) -> Result<Option<MemoryDescription>, CallFailure> {
         let place = MemoryPlace {
             store: self.store(),
             workspace: self.workspace(),
@@ -169,7 +197,7 @@ impl Conversation {
             memories: vec![place],
         };
         let described = call(ctx, DescribeMemory, input, self.options()).await?;
-        Ok(described.memories.iter().any(|it| it.keeps_transcripts))
+        Ok(described.memories.into_iter().next())
     }
 
     /// Adds messages under an operation that the caller knows.
