@@ -17,8 +17,9 @@ use super::{age::age, using};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Keys and values are searched for the words, in any case of letters, and for words that begin so; \
-nothing in them is syntax, and those that begin with a dash come behind `--`. Best matches come first, each with its score and its age. Without words \
-the facts come that were set last. No match is no error: nothing is printed, and the exit code is 0.
+nothing in them is syntax, and those that begin with a dash come behind `--`. Best matches come \
+first, each with its score and its age. Without words the facts come that were set last. No match \
+is no error: nothing is printed, and the exit code is 0.
 
 Examples:
   notekeeper fact recall peanuts --namespace customers/ada

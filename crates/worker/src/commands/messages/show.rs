@@ -23,10 +23,10 @@ use super::{
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Each message is printed with its position and its role; tool calls with `·` and their results with \
-`↳`. Long ones are shortened unless --full is given. The messages are read and printed page by page, \
-however many there are. --jsonl prints them as they were added, which `notekeeper messages add` takes \
-again. A conversation to which nothing was ever added is an error (exit code 1), and so is one that is \
-cleared meanwhile, of which the beginning is printed then.
+`↳`. Long ones are shortened unless --full is given. The messages are read and printed page by \
+page, however many there are. --jsonl prints them as they were added, which `notekeeper messages \
+add` takes again. A conversation to which nothing was ever added is an error (exit code 1), and so \
+is one that is cleared meanwhile, of which the beginning is printed then.
 
 Examples:
   notekeeper messages show --namespace customers/ada
