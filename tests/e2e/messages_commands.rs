@@ -424,7 +424,10 @@ async fn conversations_are_listed_past_ids_that_no_command_made() {
             .iter()
             .map(|listed| &listed["conversation"])
             .collect();
-        assert_eq!((ids, &listed["more"]), (vec!["t", "v"], &json!(false)));
+        assert_eq!(
+            (ids, &listed["more"]),
+            (vec![&json!("t"), &json!("v")], &json!(false))
+        );
     }
     bed.finish().await;
 }

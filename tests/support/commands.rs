@@ -2,12 +2,9 @@
 
 use std::{future::Future, process::Stdio};
 
-use tokio::{
-    io::AsyncReadExt as _,
-    process::{Child, Command},
-};
+use tokio::{io::AsyncReadExt as _, process::Child};
 
-use super::{Bed, Ended, Worker, WorkerOptions, in_time};
+use super::{Bed, Ended, Worker, WorkerOptions, in_time, worker::command};
 
 /// Both ways to what is kept.
 pub(crate) const WAYS: [&str; 2] = ["store", "temporal"];
@@ -90,11 +87,8 @@ pub(crate) async fn run_and_meanwhile(
 }
 
 fn spawned(bed: &Bed, arguments: &[&str]) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_notekeeper"))
+    command(bed)
         .args(arguments)
-        .env("DATABASE_URL", &bed.database_url)
-        .env("NOTEKEEPER_SCHEMA", &bed.schema)
-        .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true)
