@@ -2,7 +2,10 @@
 
 use std::{future::Future, process::Stdio};
 
-use tokio::{io::AsyncReadExt as _, process::Child};
+use tokio::{
+    io::AsyncReadExt as _,
+    process::{Child, Command},
+};
 
 use super::{Bed, Ended, Worker, WorkerOptions, in_time, worker::command};
 
@@ -87,7 +90,7 @@ pub(crate) async fn run_and_meanwhile(
 }
 
 fn spawned(bed: &Bed, arguments: &[&str]) -> Child {
-    command(bed)
+    Command::from(command(bed))
         .args(arguments)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
