@@ -365,6 +365,74 @@ async fn a_check_asks_each_leg_once_and_tells_where_it_stands() {
     bed.finish().await;
 }
 
+#[tokio::test]
+async fn who_looked_at_a_part_alone_is_told_in_a_line_and_in_the_table() {
+    let bed = Bed::new().await;
+    let config = bed.config(
+        "[sources.texts]\nkind = 'file'\n\
+         [sources.both]\nkind = 'composite'\nsources = ['texts', 'notes', { kind = 'scratchpad' }]\n\
+         [sources.notes]\nkind = 'notes'\n",
+    );
+    let _worker = worker(&bed, &config).await;
+    let longer = format!("alpha {}", "x".repeat(70_000));
+    bed.put("acme/main", "long.md", &longer).await;
+    bed.put("other/main", "short.md", "alpha").await;
+    for via in WAYS {
+        let query = |source, namespace: &'static str| {
+            [
+                "query",
+                source,
+                "alpha",
+                "--namespace",
+                namespace,
+                "--via",
+                via,
+            ]
+        };
+        let told = sources(&bed, &config, &query("texts", "acme")).await;
+        assert_eq!(told.code, Some(0), "it is done: {told:?}");
+        assert!(told.stdout.contains("alpha xx"), "{told:?}");
+        let lines = told.stderr.lines();
+        let lines: Vec<&str> = lines
+            .filter(|line| line.contains("more than one query"))
+            .collect();
+        assert!(
+            matches!(lines[..], [line] if line.contains("source `texts` has")),
+            "{told:?}"
+        );
+        let both = sources(&bed, &config, &query("both", "acme")).await;
+        assert!(
+            both.stderr
+                .contains("sources `texts`, `notes` have more than one query"),
+            "{both:?}"
+        );
+        let json = [&query("both", "acme")[..], &["--json"]].concat();
+        let found = json_of(&sources(&bed, &config, &json).await);
+        assert_eq!(found["incomplete"], json!(["texts", "notes"]));
+        let whole = sources(&bed, &config, &query("both", "other")).await;
+        assert!(!whole.stderr.contains("more than one query"), "{whole:?}");
+        let json = [&query("both", "other")[..], &["--json"]].concat();
+        let found = json_of(&sources(&bed, &config, &json).await);
+        assert_eq!(found.get("incomplete"), None, "{found}");
+    }
+    let check = ["check", "both", "--namespace", "acme"];
+    let checked = sources(&bed, &config, &check).await;
+    assert_eq!(checked.code, Some(0), "it has not failed: {checked:?}");
+    let marked = |path: &str| {
+        let mut rows = checked.stdout.lines();
+        let row = rows.find(|row| row.split_whitespace().next() == Some(path));
+        row.is_some_and(|row| {
+            row.contains(" ok ") && row.ends_with(": more than one query looks through")
+        })
+    };
+    assert_eq!(
+        ["both", "texts", "notes", "both.sources[2]"].map(marked),
+        [true, true, true, false],
+        "{checked:?}"
+    );
+    bed.finish().await;
+}
+
 /// What a worker says of sources that can't work, and `ls` and `config check` with it.
 #[tokio::test]
 async fn sources_that_cannot_work_end_every_command_with_the_path_of_the_setting() {

@@ -44,6 +44,7 @@ impl Notebook {
             memory.truncated = Empty,
             memory.sources_timed_out = Empty,
             memory.sources_failed = Empty,
+            memory.sources_incomplete = Empty,
         );
         let events = SourceEvents::default();
         let call = SourceCall {
@@ -67,6 +68,7 @@ impl Notebook {
         span.record("memory.truncated", answer.truncated);
         record_count(&span, "memory.sources_timed_out", answer.timed_out.len());
         record_count(&span, "memory.sources_failed", answer.failed.len());
+        record_count(&span, "memory.sources_incomplete", answer.incomplete.len());
         Ok(answer)
     }
 }
@@ -114,10 +116,11 @@ fn within_result(
         omitted: usize::MAX,
         timed_out: answer.timed_out,
         failed: answer.failed.into_iter().map(failed_source).collect(),
+        incomplete: answer.incomplete,
     };
     check_encoded(
         &output,
-        "what is told of sources that failed",
+        "what is told of sources that failed, or looked at a part alone",
         "part the composition",
     )?;
     let mut bytes = encoded_bytes(&output);
@@ -197,6 +200,17 @@ mod tests {
     fn with_metadata(chars: usize) -> Item {
         let metadata = ItemMetadata::of_value(json!({"text": "x".repeat(chars)})).unwrap();
         Item::new("large", "s").with_metadata(metadata)
+    }
+
+    #[test]
+    fn who_looked_at_a_part_alone_is_told() {
+        let answer = Answer {
+            incomplete: vec!["file".to_owned(), "transcript".to_owned()],
+            ..Answer::of(vec![Item::new("a", "file")])
+        };
+        let output = within_result(answer, 5, usize::MAX).unwrap();
+        assert_eq!(output.incomplete, ["file", "transcript"]);
+        assert!(!output.truncated && output.failed.is_empty() && output.timed_out.is_empty());
     }
 
     #[test]

@@ -10,6 +10,8 @@ use std::{
 use notekeeper_domain::{Item, Scope};
 use tokio::time::Instant;
 
+use crate::Answer;
+
 /// Most bytes of all answers of one cache, so that its size doesn't hang on what sources find: an answer
 /// of 100 large items has several megabytes.
 const BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -46,7 +48,7 @@ struct Places {
 struct Place {
     number: u64,
     expires: Instant,
-    items: Option<Vec<Item>>,
+    answer: Option<Answer>,
     bytes: usize,
 }
 
@@ -85,10 +87,10 @@ impl AnswerCache {
     }
 
     /// What was answered to this query, if by now it isn't too long ago.
-    pub(crate) fn get(&self, key: &Key, now: Instant) -> Option<Vec<Item>> {
+    pub(crate) fn get(&self, key: &Key, now: Instant) -> Option<Answer> {
         let places = self.places();
         let place = places.by_key.get(key)?;
-        place.items.clone().filter(|_| now < place.expires)
+        place.answer.clone().filter(|_| now < place.expires)
     }
 
     /// A place for the answer to a query that is asked `now`. Where the scope is forgotten in between, the
@@ -102,7 +104,7 @@ impl AnswerCache {
         let place = Place {
             number,
             expires: now + self.ttl,
-            items: None,
+            answer: None,
             bytes: 0,
         };
         places.by_key.insert(key.clone(), place);
@@ -127,15 +129,17 @@ impl AnswerCache {
 }
 
 impl Reserved<'_> {
-    /// Keeps the answer.
-    pub(crate) fn fill(self, items: &[Item]) {
-        let bytes = self.key.bytes() + items.iter().map(bytes_of).sum::<usize>();
+    /// Keeps the answer, which is whole.
+    pub(crate) fn fill(self, answer: &Answer) {
+        let items: usize = answer.items.iter().map(bytes_of).sum();
+        let names: usize = answer.incomplete.iter().map(String::len).sum();
+        let bytes = self.key.bytes() + items + names;
         let mut places = self.cache.places();
         let Some(place) = places.by_key.get_mut(&self.key) else {
             return;
         };
         if place.number == self.number && bytes <= BYTES_MAX {
-            place.items = Some(items.to_vec());
+            place.answer = Some(answer.clone());
             place.bytes = bytes;
             places.bytes += bytes;
             places.by_age.insert(self.number, self.key.clone());
@@ -150,7 +154,7 @@ impl Drop for Reserved<'_> {
         let unused = places
             .by_key
             .get(&self.key)
-            .is_some_and(|place| place.number == self.number && place.items.is_none());
+            .is_some_and(|place| place.number == self.number && place.answer.is_none());
         if unused {
             places.remove(&self.key);
         }
@@ -235,7 +239,7 @@ impl AnswerCache {
     /// How many places there are, and what those that are filled hold.
     pub(crate) fn size(&self) -> (usize, usize) {
         let places = self.places();
-        let filled = places.by_key.values().filter(|it| it.items.is_some());
+        let filled = places.by_key.values().filter(|it| it.answer.is_some());
         assert_eq!(filled.count(), places.by_age.len());
         (places.by_key.len(), places.bytes)
     }

@@ -119,15 +119,15 @@ impl Source for CachedSource {
     ) -> Result<Answer, SourceError> {
         let key = key(query, call);
         let now = Instant::now();
-        if let Some(items) = self.answers.get(&key, now) {
+        if let Some(answer) = self.answers.get(&key, now) {
             // The guards inside may have changed their minds since.
             self.admit(Verb::Query, call).await?;
-            return Ok(Answer::of(items));
+            return Ok(answer);
         }
         let place = self.answers.reserve(key, now);
         let answer = self.inner.query(query, call).await?;
         if answer.is_whole() {
-            place.fill(&answer.items);
+            place.fill(&answer);
         }
         Ok(answer)
     }

@@ -44,6 +44,7 @@ pub(crate) struct FakeSource {
     query_does: Does,
     write_does: Does,
     accepts_writes: bool,
+    looks_in_part: bool,
     /// What it was asked, with the scopes.
     pub(crate) queries: Mutex<Vec<(String, SourceQuery)>>,
     /// What it was given.
@@ -91,6 +92,7 @@ impl FakeSource {
             query_does: Does::Works,
             write_does: Does::Works,
             accepts_writes: true,
+            looks_in_part: false,
             queries: Mutex::default(),
             writes: Mutex::default(),
             under_way: Arc::default(),
@@ -120,6 +122,12 @@ impl FakeSource {
 
     pub(crate) fn that_accepts_no_writes(mut self) -> Self {
         self.accepts_writes = false;
+        self
+    }
+
+    /// It has more than it looks through.
+    pub(crate) fn looking_in_part(mut self) -> Self {
+        self.looks_in_part = true;
         self
     }
 
@@ -171,7 +179,7 @@ impl Source for FakeSource {
         let found = self.items.lock().unwrap().clone();
         self.doing(&self.query_does).await?;
         let wanted = found.into_iter().take(query.limit);
-        Ok(Answer::of(wanted.collect()))
+        Ok(Answer::of(wanted.collect()).looked_in_part(&self.name, self.looks_in_part))
     }
 
     async fn write(

@@ -125,6 +125,7 @@ pub(crate) struct Hearing {
     answered: bool,
     timed_out: Vec<String>,
     failed: Vec<FailedLeg>,
+    incomplete: Vec<String>,
 }
 
 impl Hearing {
@@ -136,6 +137,11 @@ impl Hearing {
                 items = answer.items;
                 self.timed_out.extend(answer.timed_out);
                 self.failed.extend(answer.failed);
+                for name in answer.incomplete {
+                    if !self.incomplete.contains(&name) {
+                        self.incomplete.push(name);
+                    }
+                }
             }
             Heard::Late => self.timed_out.push(leg.name().to_owned()),
             Heard::Failed(error) => self.failed.push(FailedLeg {
@@ -156,6 +162,7 @@ impl Hearing {
             items,
             timed_out: self.timed_out,
             failed: self.failed,
+            incomplete: self.incomplete,
         };
         match self.answered {
             true => Ok(answer),

@@ -193,6 +193,9 @@ pub struct Answer {
     pub timed_out: Vec<String>,
     /// Sources that failed, where others answered.
     pub failed: Vec<FailedLeg>,
+    /// Names of sources that looked at a part alone of what they are over, because that is more than one query
+    /// looks through: there may be more to find. Each once, in the order of the composition.
+    pub incomplete: Vec<String>,
 }
 
 impl Answer {
@@ -204,7 +207,16 @@ impl Answer {
         }
     }
 
-    /// Whether every source was heard.
+    /// The same, of the source that is called so, where that looked at a part alone of what it is over.
+    #[must_use]
+    pub fn looked_in_part(mut self, source: &str, is_part: bool) -> Self {
+        if is_part && !self.incomplete.iter().any(|name| name == source) {
+            self.incomplete.push(source.to_owned());
+        }
+        self
+    }
+
+    /// Whether every source was heard. One that looked at a part alone was.
     pub fn is_whole(&self) -> bool {
         self.timed_out.is_empty() && self.failed.is_empty()
     }

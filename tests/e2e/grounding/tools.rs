@@ -8,7 +8,7 @@ use temporalio_client::WorkflowGetResultOptions;
 
 use super::{SCOPE, grounded, grounding, library::Library, queries};
 use crate::support::{
-    Agent, Bed, Way, Worker, activities_of, failure_type, history, say, transcript,
+    Agent, Bed, Way, Worker, activities_of, failure_type, history, say, state, transcript,
 };
 
 fn source(name: &str) -> AgentSource {
@@ -283,5 +283,36 @@ async fn the_search_in_all_ways_is_a_tool_and_grounds_without_any_configuration(
         );
     }
     assert!(!told.contains("another tenant"), "{told}");
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn the_model_is_told_that_a_source_looked_at_a_part_and_grounding_stays() {
+    let bed = Bed::new().await;
+    let call = json!([{"id": "call_0", "name": "search_notes", "arguments": {"query": "refunds"}}]);
+    let turns = json!([calls_then_text("go", call, "{{message_count}}")]);
+    let library = Library::open(&bed, &turns).await;
+    // Longer than what is looked at of one note.
+    let long = format!("Refunds take 5 days.\n\n{}", "x".repeat(70_000));
+    bed.put(SCOPE, "refunds.md", &long).await;
+    let mut input = grounded(&bed);
+    input.sources = vec![source("notes")];
+    let agent = bed.start(input).await;
+
+    let reply = say(&agent, "go").await.expect("a reply");
+
+    let results = results(&agent).await;
+    let [(told, false)] = &results[..] else {
+        panic!("{results:?}");
+    };
+    let told: Value = serde_json::from_str(told).expect("JSON");
+    let content = told["items"][0]["content"].as_str().expect("text");
+    assert!(content.starts_with("Refunds take 5 days."), "it was found");
+    assert_eq!(told["incomplete"], json!(["notes"]));
+    assert_eq!(told.get("unheard"), None, "it was heard");
+    assert_eq!(reply.grounding_partial, [""; 0]);
+    let grounding = state(&agent).await.grounding.expect("grounding");
+    assert!(grounding.grounded, "what was found stays");
+    library.close().await;
     bed.finish().await;
 }

@@ -16,10 +16,14 @@ pub struct Found {
     pub timed_out: Vec<String>,
     /// Sources of a composition that failed while others answered.
     pub failed: Vec<FailedSource>,
+    /// Sources that looked at a part alone of what they are over, because that is more than one query looks
+    /// through.
+    pub incomplete: Vec<String>,
 }
 
 impl Found {
-    /// Whether every source was heard, and everything came along.
+    /// Whether every source was heard, and everything came along that they found. One that had more to look
+    /// through than it does for one query was heard.
     pub fn is_whole(&self) -> bool {
         self.omitted == 0 && self.timed_out.is_empty() && self.failed.is_empty()
     }
@@ -38,6 +42,7 @@ impl From<QuerySourceOutput> for Found {
             omitted: output.omitted,
             timed_out: output.timed_out,
             failed: output.failed,
+            incomplete: output.incomplete,
         }
     }
 }
@@ -93,6 +98,7 @@ mod tests {
             "omitted": 2,
             "timed_out": ["slow"],
             "failed": [{"source": "broken", "type": "Unavailable", "message": "it is away"}],
+            "incomplete": ["notes"],
         }))
         .unwrap();
         let found = Found::from(output);
@@ -105,6 +111,14 @@ mod tests {
         assert_eq!(found.omitted, 2);
         assert!(!found.is_whole());
         assert_eq!(found.unheard(), ["slow", "broken"]);
+        assert_eq!(found.incomplete, ["notes"]);
+        let in_part = QuerySourceOutput {
+            incomplete: vec!["notes".to_owned()],
+            ..QuerySourceOutput::default()
+        };
+        let in_part = Found::from(in_part);
+        assert!(in_part.is_whole(), "it was heard");
+        assert_eq!(in_part.unheard(), [""; 0]);
         assert!(Found::from(QuerySourceOutput::default()).is_whole());
     }
 }

@@ -370,6 +370,21 @@ fn a_grounded_text_is_written_by_a_template_or_by_code() {
 }
 
 #[test]
+fn a_text_of_a_source_that_looked_at_a_part_alone_stays() {
+    let found = Found {
+        items: vec![Item::new("a", "notes")],
+        incomplete: vec!["notes".to_owned()],
+        ..Found::default()
+    };
+    let grounded = Grounded::new(&Grounding::default(), &found);
+    assert!(grounded.is_whole());
+    let grounder = opened(source("kb")).as_grounder(Grounding::default());
+    let grounder = grounder.expect("a grounder");
+    grounder.resume(Some(grounded));
+    assert!(grounder.stays());
+}
+
+#[test]
 fn what_a_run_hands_over_of_its_grounding_reads_back() {
     let whole = Grounded {
         text: "Relevant context:\n[kb] a".to_owned(),

@@ -132,8 +132,8 @@ impl SourceTool {
 
     /// Carries out one call of the model. The answer is JSON: `items`, each with `source`, `content`, and
     /// `id` and `metadata` where it has them; `omitted` where more were found than fit; `unheard` with the
-    /// names of sources of a composition that didn't answer. Arguments that don't fit come back as a
-    /// refused result.
+    /// names of sources of a composition that didn't answer; `incomplete` with those of sources that looked at
+    /// a part alone of what they are over. Arguments that don't fit come back as a refused result.
     ///
     /// # Errors
     ///
@@ -178,6 +178,9 @@ impl SourceTool {
         let unheard = found.unheard();
         if !unheard.is_empty() {
             told["unheard"] = json!(unheard);
+        }
+        if !found.incomplete.is_empty() {
+            told["incomplete"] = json!(found.incomplete);
         }
         told.to_string()
     }

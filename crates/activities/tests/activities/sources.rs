@@ -144,6 +144,7 @@ async fn a_query_goes_to_the_source_with_all_that_was_asked() {
                 source: "away".to_owned(),
                 error: Arc::new(SourceError::Unavailable("the index is away".to_owned())),
             }],
+            ..Answer::default()
         })
     });
     let asked = json!({
@@ -791,4 +792,20 @@ async fn entries_of_a_scratchpad_are_written_back_under_their_keys_however_long_
         round.write("scratchpad", &items).await.unwrap();
         assert_eq!(Value::Object(round.scratchpad.clone()), entries);
     }
+}
+
+#[tokio::test]
+async fn who_looked_at_a_part_alone_is_told_and_left_out_where_nobody_did() {
+    let (notebook, source) = scripted();
+    source.answer(|| {
+        let answer = Answer::of(vec![Item::new("a", "notes")]);
+        Ok(answer.looked_in_part("notes", true))
+    });
+    source.answer(|| Ok(Answer::of(vec![Item::new("a", "notes")])));
+    let output = notebook.query_source(query(json!({}))).await.unwrap();
+    assert_eq!(output.incomplete, ["notes"]);
+    assert_eq!((output.items.len(), output.truncated), (1, false));
+    let output = notebook.query_source(query(json!({}))).await.unwrap();
+    let told = serde_json::to_value(output).unwrap();
+    assert_eq!(told.get("incomplete"), None, "{told}");
 }

@@ -601,6 +601,7 @@ async fn operations_on_sources_leave_one_span_with_their_counts_and_events_in_th
                 &json!({
                     "memory.outcome": "ok", "memory.matches": "2", "memory.chars": "20", "memory.truncated": "false",
                     "memory.sources_timed_out": "1", "memory.sources_failed": "0",
+                    "memory.sources_incomplete": "0",
                 })
             ),
             of_source(

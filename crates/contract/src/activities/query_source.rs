@@ -70,6 +70,10 @@ pub struct QuerySourceOutput {
     /// Sources of a composition that failed while others answered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<FailedSource>,
+    /// Sources that looked at a part alone of what they are over, because that is more than one query looks
+    /// through: there may be more to find there. The answer is whole all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub incomplete: Vec<String>,
 }
 
 /// An item that a source found.

@@ -759,6 +759,7 @@ fn query_source() {
             kind: "Unavailable".to_owned(),
             message: "the search tool is unavailable: connection refused".to_owned(),
         }],
+        incomplete: vec!["transcript".to_owned()],
     };
     golden("query_source_output", &output);
     golden("query_source_output_empty", &QuerySourceOutput::default());

@@ -10,7 +10,10 @@ use notekeeper_domain::{
 use notekeeper_store::{FactStore, Store};
 use serde_json::{Value, json};
 
-use super::kept_items::{kept_items, lacks, metadata, of_item, part};
+use super::{
+    kept_items::{kept_items, lacks, metadata, of_item, part},
+    own_rows,
+};
 use crate::{
     Answer, OpenStores, Source, SourceCall, SourceError, SourceQuery, WriteOperation, Written,
 };
@@ -127,11 +130,18 @@ impl Source for FactsSource {
             false => RECALL_LIMIT_MAX,
         };
         let found = facts(&*store)?
-            .recall(call.scope, &wanted, examined)
+            // One more tells whether those are all.
+            .recall(call.scope, &wanted, examined.saturating_add(1))
             .await?;
-        let items = found.iter().map(|fact| self.item(fact, !wanted.is_empty()));
+        own_rows(&self.name, call, found.iter().map(|fact| &*fact.scope))?;
+        let is_ranked = !wanted.is_empty();
+        let items = found.iter().take(examined);
+        let items = items.map(|fact| self.item(fact, is_ranked));
         let matching = items.filter(|item| query.condition.matches(&item.metadata));
-        Ok(Answer::of(matching.take(query.limit).collect()))
+        let items: Vec<Item> = matching.take(query.limit).collect();
+        // Where there are as many as are wanted, none of the others would come before them.
+        let is_part = found.len() > examined && items.len() < query.limit;
+        Ok(Answer::of(items).looked_in_part(&self.name, is_part))
     }
 
     async fn write(

@@ -10,7 +10,10 @@ use notekeeper_domain::{
 use notekeeper_store::{Expected, NoteText, Store, TextBounds, WriteRequest};
 use serde_json::{Value, json};
 
-use super::kept_items::{cut, is_cut, kept_items, metadata, of_item, only_a_part, part};
+use super::{
+    kept_items::{cut, is_cut, kept_items, metadata, of_item, only_a_part, part},
+    own_rows,
+};
 use crate::{
     Answer, OpenStores, Source, SourceCall, SourceError, SourceQuery, WriteOperation, Written,
 };
@@ -147,6 +150,7 @@ impl Source for FileSource {
                 ..PAGE
             };
             let page = store.texts(call.scope, after.as_ref(), bounds).await?;
+            own_rows(&self.name, call, page.notes.iter().map(|note| &*note.scope))?;
             let last = page.notes.last().map(|note| note.name.clone());
             for note in &page.notes {
                 looked.at(note, words.len()).await;
@@ -154,7 +158,8 @@ impl Source for FileSource {
                 if !note.name.is_tool_addressable() {
                     continue;
                 }
-                let text = char_prefix(&note.content, ITEM_CHARS_MAX).0;
+                let (text, is_cut) = char_prefix(&note.content, ITEM_CHARS_MAX);
+                looked.is_part |= is_cut;
                 let count = occurrences(text, &words);
                 if count == 0 {
                     continue;
@@ -169,6 +174,7 @@ impl Source for FileSource {
             best.truncate(query.limit);
             // A store that says that there are more and has none to give is not asked for ever.
             if !page.more || last.is_none() || looked.is_enough() {
+                looked.is_part |= page.more;
                 break;
             }
             after = last;
@@ -177,7 +183,7 @@ impl Source for FileSource {
         let scored = best
             .into_iter()
             .map(|(count, item)| item.with_score(count as f64));
-        Ok(Answer::of(scored.collect()))
+        Ok(Answer::of(scored.collect()).looked_in_part(&self.name, looked.is_part))
     }
 
     async fn write(
@@ -210,6 +216,8 @@ struct Looked {
     notes: usize,
     bytes: usize,
     share: usize,
+    /// Whether there is more than that.
+    is_part: bool,
 }
 
 impl Looked {

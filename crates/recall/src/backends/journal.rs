@@ -7,7 +7,10 @@ use notekeeper_domain::{Item, RecordIds, Version};
 use notekeeper_store::{JournalEntry, ReceiptStatus};
 use serde_json::json;
 
-use super::kept_items::{lacks, metadata};
+use super::{
+    kept_items::{lacks, metadata},
+    own_rows,
+};
 use crate::{
     Answer, OpenStores, Source, SourceCall, SourceError, SourceQuery, WriteOperation, Written,
 };
@@ -100,12 +103,18 @@ impl Source for JournalSource {
         let mut asked = query.limit;
         loop {
             let newest = journal.newest_changes(call.scope, asked).await?;
+            own_rows(
+                &self.name,
+                call,
+                newest.changes.iter().map(|entry| &*entry.scope),
+            )?;
             let all = !newest.more || asked >= CHANGES_EXAMINED_MAX;
             let items = newest.changes.iter().map(|entry| self.item(entry));
             let matching = items.filter(|item| query.condition.matches(&item.metadata));
             let items: Vec<Item> = matching.take(query.limit).collect();
             if all || items.len() == query.limit {
-                return Ok(Answer::of(items));
+                let is_part = newest.more && items.len() < query.limit;
+                return Ok(Answer::of(items).looked_in_part(&self.name, is_part));
             }
             asked = asked.saturating_mul(8).min(CHANGES_EXAMINED_MAX);
         }

@@ -14,7 +14,10 @@ use notekeeper_domain::{
 use notekeeper_store::{ListedConversation, MessageSelection, Store, TranscriptStore};
 use serde_json::json;
 
-use super::kept_items::{cut, lacks, metadata};
+use super::{
+    kept_items::{cut, lacks, metadata},
+    own_rows,
+};
 use crate::{
     Answer, OpenStores, Source, SourceCall, SourceError, SourceQuery, WriteOperation, Written,
 };
@@ -85,10 +88,14 @@ impl TranscriptSource {
         &self,
         transcripts: &dyn TranscriptStore,
         call: &SourceCall<'_>,
-    ) -> Result<Vec<ConversationId>, SourceError> {
+    ) -> Result<Chosen, SourceError> {
         if let Some(one) = &self.conversation {
-            return Ok(vec![one.clone()]);
+            return Ok(Chosen {
+                ids: vec![one.clone()],
+                ..Chosen::default()
+            });
         }
+        let mut chosen = Chosen::default();
         let mut newest: Vec<ListedConversation> = Vec::new();
         let mut after: Option<ConversationId> = None;
         let mut listed = 0;
@@ -96,16 +103,33 @@ impl TranscriptSource {
             let page = transcripts
                 .conversations(call.scope, after.as_ref(), LISTED_MAX)
                 .await?;
+            let listed_scopes = page.conversations.iter().map(|listed| &*listed.scope);
+            own_rows(&self.name, call, listed_scopes)?;
             after = page.conversations.last().map(|listed| listed.id.clone());
             listed += page.conversations.len();
             newest.extend(page.conversations);
             newest.sort_by_key(|listed| Reverse(listed.updated_at.clone()));
-            newest.truncate(CONVERSATIONS_MAX);
+            // One that was cleared has nothing to find.
+            chosen.leaves_older |= newest
+                .drain(CONVERSATIONS_MAX.min(newest.len())..)
+                .any(|listed| listed.bounds.first < listed.bounds.next);
             if !page.more || after.is_none() || listed >= LISTED_IN_ALL_MAX {
-                return Ok(newest.into_iter().map(|listed| listed.id).collect());
+                chosen.leaves_unlisted = page.more;
+                chosen.ids = newest.into_iter().map(|listed| listed.id).collect();
+                return Ok(chosen);
             }
         }
     }
+}
+
+/// Conversations that are looked through, and whether there are others.
+#[derive(Default)]
+struct Chosen {
+    ids: Vec<ConversationId>,
+    /// Whether there are older ones with messages.
+    leaves_older: bool,
+    /// Whether there are some that nobody knows how old they are.
+    leaves_unlisted: bool,
 }
 
 fn transcripts(store: &dyn Store) -> Result<&dyn TranscriptStore, SourceError> {
@@ -127,6 +151,8 @@ struct Best<'q> {
     bytes: usize,
     /// The same, since others had their turn.
     share: usize,
+    /// Whether messages were left out that are older than those.
+    leaves_older: bool,
 }
 
 /// Where a message stands among others.
@@ -159,6 +185,7 @@ impl<'q> Best<'q> {
             found: Vec::new(),
             bytes: 0,
             share: 0,
+            leaves_older: false,
         }
     }
 
@@ -226,6 +253,15 @@ impl<'q> Best<'q> {
         self.bytes >= BYTES_MAX
     }
 
+    /// The answer, by what else there is.
+    fn answer(self, leaves_unlisted: bool) -> Answer {
+        // Unranked ones come newest first: where there are as many as are wanted, no older one would follow.
+        let wants_older = !self.words.is_empty() || self.found.len() < self.query.limit;
+        let is_part = leaves_unlisted || (self.leaves_older && wants_older);
+        let source = self.source;
+        Answer::of(self.items()).looked_in_part(source, is_part)
+    }
+
     fn items(self) -> Vec<Item> {
         let is_ranked = !self.words.is_empty();
         let items = self.found.into_iter().map(|(rank, item)| match is_ranked {
@@ -266,8 +302,10 @@ async fn look_through(
     loop {
         let before = best.bytes;
         let seen = look_at(transcripts, conversation, call, selection, best).await?;
+        let (seen, oldest) = seen;
         left = left.saturating_sub(seen.end - seen.start);
         if seen.is_empty() || left == 0 || best.is_enough() {
+            best.leaves_older |= seen.start > oldest;
             return Ok(());
         }
         if best.bytes - before < PAGE_BYTES / 4 {
@@ -278,19 +316,24 @@ async fn look_through(
     }
 }
 
-/// Offers the messages of a selection, page by page, and says which there were.
+/// Offers the messages of a selection, page by page, and says which there were, and which is the oldest of all
+/// that there are.
 async fn look_at(
     transcripts: &dyn TranscriptStore,
     conversation: (usize, &ConversationId),
     call: &SourceCall<'_>,
     mut selection: MessageSelection,
     best: &mut Best<'_>,
-) -> Result<Range<u64>, SourceError> {
+) -> Result<(Range<u64>, u64), SourceError> {
     let mut seen: Option<Range<u64>> = None;
     loop {
         let part = transcripts
             .messages(call.scope, conversation.1, selection, PAGE_BYTES)
             .await?;
+        let scopes = part.scopes.iter().map(String::as_str);
+        // Messages that say of no scope that they are its own are nobody's.
+        let unsaid = (part.scopes.is_empty() && !part.messages.is_empty()).then_some("");
+        own_rows(best.source, call, scopes.chain(unsaid))?;
         let mut next = part.first;
         for message in &part.messages {
             best.offer(conversation, next, message);
@@ -306,7 +349,8 @@ async fn look_at(
         };
         // A store that says that there are more and has none to give is not asked for ever.
         if !part.more || part.messages.is_empty() || best.bytes >= 2 * BYTES_MAX {
-            return Ok(start..next);
+            best.leaves_older |= part.more;
+            return Ok((start..next, part.bounds.first));
         }
         seen = Some(start..next);
         selection = MessageSelection::Range(next, end);
@@ -330,14 +374,16 @@ impl Source for TranscriptSource {
         let store = self.stores.open(&self.store, call).await?;
         let transcripts = transcripts(&*store)?;
         let mut best = Best::new(self, query);
-        let conversations = self.conversations(transcripts, call).await?;
-        for conversation in conversations.iter().enumerate() {
-            look_through(transcripts, conversation, call, &mut best).await?;
+        let chosen = self.conversations(transcripts, call).await?;
+        best.leaves_older = chosen.leaves_older;
+        for (place, conversation) in chosen.ids.iter().enumerate() {
+            look_through(transcripts, (place, conversation), call, &mut best).await?;
             if best.is_enough() {
+                best.leaves_older |= place + 1 < chosen.ids.len();
                 break;
             }
         }
-        Ok(Answer::of(best.items()))
+        Ok(best.answer(chosen.leaves_unlisted))
     }
 
     async fn write(

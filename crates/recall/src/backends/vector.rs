@@ -10,6 +10,7 @@ use notekeeper_store::FoundChunk;
 use super::{
     EmbeddedVectors, TermVectors,
     kept_items::{kept_items, part},
+    own_rows,
 };
 use crate::{
     Answer, OpenStores, Source, SourceCall, SourceError, SourceQuery, WriteOperation, Written,
@@ -95,17 +96,11 @@ impl VectorSource {
         Self::new(name, Arc::new(index))
     }
 
-    /// What was found, as an item; an error where it is another scope's.
-    fn item(&self, found: FoundChunk, call: &SourceCall<'_>) -> Result<Item, SourceError> {
-        if found.scope != call.scope.as_str() {
-            return Err(SourceError::ForeignScope {
-                source_name: self.name.clone(),
-            });
-        }
-        Ok(Item::new(found.content, &*self.name)
+    fn item(&self, found: FoundChunk) -> Item {
+        Item::new(found.content, &*self.name)
             .with_id(found.id)
             .with_score(found.similarity)
-            .with_metadata(found.metadata.unstamped()))
+            .with_metadata(found.metadata.unstamped())
     }
 }
 
@@ -127,14 +122,10 @@ impl Source for VectorSource {
             .index
             .search(&query.text, &query.condition, query.limit, call)
             .await?;
-        // All of them are looked at, also those that the limit would leave out.
-        let items: Result<Vec<Item>, SourceError> = found
-            .into_iter()
-            .map(|found| self.item(found, call))
-            .collect();
-        let mut items = items?;
-        items.truncate(query.limit);
-        Ok(Answer::of(items))
+        // All of them, also those that the limit leaves out.
+        own_rows(&self.name, call, found.iter().map(|found| &*found.scope))?;
+        let items = found.into_iter().take(query.limit);
+        Ok(Answer::of(items.map(|found| self.item(found)).collect()))
     }
 
     async fn write(

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use notekeeper_domain::{
     FactKey, FullText, Item, ItemMetadata, NOTE_CHARS_MAX_DEFAULT, NoteName, RankedText,
-    RecallQuery, RecordIds, SEARCH_FILES_MAX_DEFAULT, Scope, Where, keyed_text, passages,
+    RecallQuery, RecordIds, SEARCH_FILES_MAX_DEFAULT, Where, char_prefix, keyed_text, passages,
     snapshot_digest,
 };
 use notekeeper_store::{FactStore, NoteStore, NoteText, TextBounds};
@@ -12,8 +12,8 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::{
-    SourceError,
-    backends::{TRUNCATED, metadata},
+    SourceCall, SourceError,
+    backends::{TRUNCATED, metadata, own_rows},
     patience::time_left,
 };
 
@@ -36,10 +36,13 @@ const FACTS_PAGE: usize = 200;
 /// Facts that are looked at because recall finds them, however many others there are.
 const RECALLED_MAX: usize = 100;
 
-/// How much is read at a time.
+/// Most characters of a note that a query looks through.
+const NOTE_CHARS_MAX: usize = NOTE_CHARS_MAX_DEFAULT;
+
+/// How much is read at a time. One character more than is looked at tells of a note that it isn't all.
 const PAGE: TextBounds = TextBounds {
     notes_max: 200,
-    chars_max: NOTE_CHARS_MAX_DEFAULT,
+    chars_max: NOTE_CHARS_MAX + 1,
     bytes_max: 1024 * 1024,
 };
 
@@ -56,6 +59,8 @@ pub(super) struct Corpus {
     standing: usize,
     notes: usize,
     bytes: usize,
+    /// Whether the scope has more than is looked through.
+    is_part: bool,
     /// When the first of it was read.
     read_at: Instant,
 }
@@ -71,11 +76,12 @@ pub(super) struct CorpusPassage {
 }
 
 impl Corpus {
-    /// The passages of a scope's notes, as many as are looked through, in the store that is called so.
+    /// The passages of the notes of the call's scope, as many as are looked through, for this source, in the
+    /// store that is called so.
     pub(super) async fn of_notes(
-        name: &str,
+        (source, name): (&str, &str),
         store: &dyn NoteStore,
-        scope: &Scope,
+        call: &SourceCall<'_>,
     ) -> Result<Self, SourceError> {
         let mut corpus = Self {
             ids: RecordIds::of_notes(name),
@@ -84,6 +90,7 @@ impl Corpus {
             standing: 0,
             notes: 0,
             bytes: 0,
+            is_part: false,
             read_at: Instant::now(),
         };
         let mut after: Option<NoteName> = None;
@@ -92,7 +99,8 @@ impl Corpus {
                 notes_max: PAGE.notes_max.min(NOTES_MAX - corpus.notes),
                 ..PAGE
             };
-            let page = store.texts(scope, after.as_ref(), bounds).await?;
+            let page = store.texts(call.scope, after.as_ref(), bounds).await?;
+            own_rows(source, call, page.notes.iter().map(|note| &*note.scope))?;
             let last = page.notes.last().map(|note| note.name.clone());
             for note in &page.notes {
                 corpus.notes += 1;
@@ -105,6 +113,7 @@ impl Corpus {
             // A store that says that there are more and has none to give is not asked for ever.
             corpus.standing = corpus.passages.len();
             if !page.more || last.is_none() {
+                corpus.is_part |= page.more;
                 return Ok(corpus);
             }
             if corpus.notes >= NOTES_MAX || corpus.bytes >= NOTES_BYTES_MAX {
@@ -112,6 +121,7 @@ impl Corpus {
                     notes = corpus.notes,
                     "a scope has more notes than one query looks through"
                 );
+                corpus.is_part = true;
                 return Ok(corpus);
             }
             after = last;
@@ -122,7 +132,9 @@ impl Corpus {
         let path = note.name.as_str();
         let name = path.strip_suffix(".md").unwrap_or(path);
         self.bytes += note.content.len();
-        for (number, passage) in (1..).zip(passages(&note.content)) {
+        let (text, is_cut) = char_prefix(&note.content, NOTE_CHARS_MAX);
+        self.is_part |= is_cut;
+        for (number, passage) in (1..).zip(passages(text)) {
             let number: usize = number;
             let mut title = name.to_owned();
             for heading in passage.headings {
@@ -141,17 +153,19 @@ impl Corpus {
         }
     }
 
-    /// Adds the scope's facts: the first ones by key, and those that recall finds beyond these.
+    /// Adds the facts of the call's scope: the first ones by key, and those that recall finds beyond these.
     pub(super) async fn add_facts(
         &mut self,
+        source: &str,
         store: &dyn FactStore,
-        scope: &Scope,
+        call: &SourceCall<'_>,
         query: &RecallQuery,
     ) -> Result<(), SourceError> {
         let mut listed = 0;
         let mut last: Option<FactKey> = None;
         let more = loop {
-            let page = store.facts(scope, last.as_ref(), FACTS_PAGE).await?;
+            let page = store.facts(call.scope, last.as_ref(), FACTS_PAGE).await?;
+            own_rows(source, call, page.facts.iter().map(|found| &*found.scope))?;
             let mut whole = true;
             for found in &page.facts {
                 if listed == FACTS_MAX || self.bytes >= FACTS_BYTES_MAX {
@@ -173,10 +187,13 @@ impl Corpus {
             }
         };
         self.standing = self.passages.len();
+        self.is_part |= more;
         if !more || query.is_empty() {
             return Ok(());
         }
-        for found in store.recall(scope, query, RECALLED_MAX).await? {
+        let recalled = store.recall(call.scope, query, RECALLED_MAX).await?;
+        own_rows(source, call, recalled.iter().map(|found| &*found.scope))?;
+        for found in recalled {
             // Those up to the last one that was listed are there.
             let beyond = last
                 .as_ref()
@@ -215,6 +232,11 @@ impl Corpus {
     /// The passages that are there whatever the query says: what has embeddings.
     pub(super) fn standing(&self) -> &[CorpusPassage] {
         self.passages.get(..self.standing).unwrap_or_default()
+    }
+
+    /// Whether the scope has more notes or facts, or more of one, than is looked through.
+    pub(super) fn is_part(&self) -> bool {
+        self.is_part
     }
 
     /// When it was read, or a little before.

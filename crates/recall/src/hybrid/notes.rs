@@ -58,15 +58,16 @@ impl Source for NotesSource {
             return Ok(Answer::default());
         }
         let store = self.stores.open(&self.store, call).await?;
-        let corpus = Corpus::of_notes(&self.store, &*store, call.scope).await?;
+        let corpus = Corpus::of_notes((&self.name, &self.store), &*store, call).await?;
         let ranked = corpus.ranked(&wanted, &query.condition, query.limit).await;
         let found = ranked.words.iter();
         let items = found.map(|(passage, score)| passage.item(&self.name, *score));
         let late = (!ranked.in_time).then(|| self.name.clone());
-        Ok(Answer {
+        let answer = Answer {
             timed_out: late.into_iter().collect(),
             ..Answer::of(items.collect())
-        })
+        };
+        Ok(answer.looked_in_part(&self.name, corpus.is_part()))
     }
 
     async fn write(

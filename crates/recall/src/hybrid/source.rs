@@ -137,16 +137,17 @@ impl HybridSource {
         collection(&self.name, &*self.embedder)
     }
 
+    /// The legs, and whether the scope has more than they look through.
     async fn legs(
         &self,
         query: &SourceQuery,
         call: &SourceCall<'_>,
-    ) -> Result<Vec<Arc<dyn Source>>, SourceError> {
+    ) -> Result<(Vec<Arc<dyn Source>>, bool), SourceError> {
         let wanted = RecallQuery::parse(&query.text);
         let store = self.stores.open(&self.store, call).await?;
-        let mut corpus = Corpus::of_notes(&self.store, &*store, call.scope).await?;
+        let mut corpus = Corpus::of_notes((&self.name, &self.store), &*store, call).await?;
         if let Some(facts) = store.facts() {
-            corpus.add_facts(facts, call.scope, &wanted).await?;
+            corpus.add_facts(&self.name, facts, call, &wanted).await?;
         }
         let corpus = Arc::new(corpus);
         let ranked = corpus.ranked(&wanted, &query.condition, query.limit).await;
@@ -174,7 +175,7 @@ impl HybridSource {
                 HybridLeg::Vectors => {}
             }
         }
-        Ok(legs)
+        Ok((legs, corpus.is_part()))
     }
 
     /// What each leg counts. Vectors of a lexical model repeat what the others found, and add chance.
@@ -227,7 +228,7 @@ impl Source for HybridSource {
                 .clamp(DEPTH_MIN, DEPTH * SOURCE_LIMIT_MAX),
             ..query.clone()
         };
-        let legs = self.legs(&deep, call).await?;
+        let (legs, is_part) = self.legs(&deep, call).await?;
         if legs.is_empty() {
             return Ok(Answer::default());
         }
@@ -241,7 +242,7 @@ impl Source for HybridSource {
         match fused.query(&deep, call).await {
             Ok(mut answer) => {
                 answer.items.truncate(query.limit);
-                Ok(self.told(answer))
+                Ok(self.told(answer).looked_in_part(&self.name, is_part))
             }
             Err(SourceError::NoAnswer {
                 source_name,

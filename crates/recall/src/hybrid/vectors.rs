@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Answer, LEG_TIMEOUT_DEFAULT, Source, SourceCall, SourceError, SourceQuery, WriteOperation,
     Written,
-    backends::{embeddings, is_zero, lacks},
+    backends::{embeddings, is_zero, lacks, own_rows},
     patience::time_left,
 };
 
@@ -115,11 +115,7 @@ impl Source for VectorsLeg {
                 examined,
             )
             .await?;
-        if found.iter().any(|chunk| chunk.scope != call.scope.as_str()) {
-            return Err(SourceError::ForeignScope {
-                source_name: self.source.clone(),
-            });
-        }
+        own_rows(&self.source, call, found.iter().map(|chunk| &*chunk.scope))?;
         let near = found
             .iter()
             .filter(|chunk| chunk.similarity >= SIMILARITY_MIN);

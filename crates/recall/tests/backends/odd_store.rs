@@ -8,8 +8,9 @@ use notekeeper_domain::{
 };
 use notekeeper_store::{
     Changes, Chunk, ChunkMark, ChunksKept, Expected, FactForgotten, FactKept, FactStore, Facts,
-    FoundChunk, InMemoryStore, JournalStore, ListedFact, MutationError, Names, NotePart, NoteStore,
-    Receipt, Store, StoreError, VectorCollection, VectorStore, WriteRequest,
+    FoundChunk, InMemoryStore, JournalEntry, JournalStore, ListedFact, MutationError, Names,
+    NotePart, NoteStore, Receipt, ReceiptStatus, Store, StoreError, VectorCollection, VectorStore,
+    WriteRequest,
 };
 
 /// Keeps notes and facts in memory, and finds vectors of another tenant whoever asks.
@@ -20,6 +21,8 @@ pub(crate) struct OddStore {
     changes_before_fault: AtomicUsize,
     /// Whether that one never ends; otherwise it fails in passing. Those after it take effect.
     hangs: bool,
+    /// Whether its journal tells of one change again and again, and never comes to its beginning.
+    endless: bool,
 }
 
 impl OddStore {
@@ -28,6 +31,7 @@ impl OddStore {
             inner: InMemoryStore::default(),
             changes_before_fault: AtomicUsize::new(changes),
             hangs: false,
+            endless: false,
         }
     }
 
@@ -35,6 +39,13 @@ impl OddStore {
         Self {
             hangs: true,
             ..Self::failing_after(changes)
+        }
+    }
+
+    pub(crate) fn with_endless_journal() -> Self {
+        Self {
+            endless: true,
+            ..Self::failing_after(0)
         }
     }
 
@@ -208,6 +219,21 @@ impl VectorStore for OddStore {
 impl JournalStore for OddStore {
     /// Passes over every other entry, as if somebody had made it with a console.
     async fn newest_changes(&self, scope: &Scope, limit: usize) -> Result<Changes, StoreError> {
+        if self.endless {
+            let change = JournalEntry {
+                scope: scope.as_str().to_owned(),
+                operation_id: "1".to_owned(),
+                kind: "edit".to_owned(),
+                note: "a.md".to_owned(),
+                status: ReceiptStatus::Appended,
+                version: None,
+                at: "2026-11-30T04:05:06Z".to_owned(),
+            };
+            return Ok(Changes {
+                changes: vec![change; limit],
+                more: true,
+            });
+        }
         let newest = self.inner.newest_changes(scope, limit).await?;
         let changes = newest.changes.into_iter().step_by(2).collect();
         Ok(Changes { changes, ..newest })

@@ -45,7 +45,8 @@ Each source is asked one harmless question, and so is each leg of a composition 
 decorates. Nothing is written by it, but a search tool is really called, and a model is really asked: \
 once for the source itself and once more for each composition and decorator around it, which may cost \
 money. A guard that lets no other namespace through needs --namespace. The exit \
-code is 1 where one fails.
+code is 1 where one fails. A source that has more than one query looks through is marked, and \
+has not failed.
 
 Examples:
   notekeeper sources check --config notekeeper.toml
@@ -83,7 +84,8 @@ struct Row {
     outcome: String,
     items: usize,
     milliseconds: u128,
-    /// What went wrong and what to do about it; empty where nothing did.
+    /// What went wrong and what to do about it, or which sources looked at a part alone; empty where there is
+    /// nothing to tell.
     message: String,
 }
 
@@ -175,8 +177,8 @@ async fn row(
             ("timed out".to_owned(), 0, message)
         }
         Ok(Err(failure)) => (failure.kind.as_str().to_owned(), 0, failure.message),
-        Ok(Ok(output)) => match incomplete(&output) {
-            None => ("ok".to_owned(), output.items.len(), String::new()),
+        Ok(Ok(output)) => match unheard(&output) {
+            None => ("ok".to_owned(), output.items.len(), in_part(&output)),
             Some(why) => ("partial".to_owned(), output.items.len(), why),
         },
     };
@@ -192,8 +194,16 @@ async fn row(
     }
 }
 
+/// Which sources have more than one query looks through: no failure, but somebody may miss what is there.
+fn in_part(output: &QuerySourceOutput) -> String {
+    match output.incomplete.as_slice() {
+        [] => String::new(),
+        names => format!("{}: more than one query looks through", names.join(", ")),
+    }
+}
+
 /// Which legs of a composition didn't answer.
-fn incomplete(output: &QuerySourceOutput) -> Option<String> {
+fn unheard(output: &QuerySourceOutput) -> Option<String> {
     let late = output.timed_out.iter().map(|name| format!("{name}: late"));
     let failed = output.failed.iter();
     let failed = failed.map(|failed| format!("{}: {}", failed.source, failed.kind));

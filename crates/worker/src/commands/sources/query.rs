@@ -23,7 +23,7 @@ Best items come first; what the score means is the source's own measure. A condi
 by an equal value under its key, a list by a list that has all of its values; nothing in it is a \
 pattern. Of long items the table shows the beginning, and --json all. No item is no error. Where a \
 source of a composition was late or failed, what the others found is printed all the same, and the exit \
-code is 1.
+code is 1. Where a source has more than one query looks through, a line on stderr says so.
 
 Examples:
   notekeeper sources query handbook 'how long do refunds take' -n acme --config notekeeper.toml
@@ -93,6 +93,9 @@ pub(super) async fn run(config: Option<&Path>, args: QueryArgs) -> anyhow::Resul
             failed.source, failed.message
         ));
     }
+    if let Some(told) = looked_in_part(&answer) {
+        remark(&told);
+    }
     if answer.truncated {
         remark(&left_out(&answer));
     }
@@ -104,6 +107,22 @@ fn exit(answer: &QuerySourceOutput) -> Exit {
     match answer.timed_out.is_empty() && answer.failed.is_empty() {
         true => Exit::Done,
         false => Exit::Failed,
+    }
+}
+
+/// Which sources have more than they looked at.
+fn looked_in_part(answer: &QuerySourceOutput) -> Option<String> {
+    let names = answer.incomplete.iter().map(|name| format!("`{name}`"));
+    let names: Vec<String> = names.collect();
+    match names.as_slice() {
+        [] => None,
+        [name] => Some(format!(
+            "source {name} has more than one query looks through; there may be more to find"
+        )),
+        names => Some(format!(
+            "sources {} have more than one query looks through; there may be more to find",
+            names.join(", ")
+        )),
     }
 }
 
@@ -157,6 +176,24 @@ mod tests {
             (exit(&late), exit(&failed)),
             (Exit::Failed, Exit::Failed)
         ));
+    }
+
+    #[test]
+    fn one_line_says_which_sources_looked_at_a_part_and_the_query_is_done() {
+        let answer = |names: &[&str]| QuerySourceOutput {
+            incomplete: names.iter().map(|name| (*name).to_owned()).collect(),
+            ..QuerySourceOutput::default()
+        };
+        assert_eq!(looked_in_part(&answer(&[])), None);
+        for (names, begins) in [
+            (&["notes"][..], "source `notes` has more than one query"),
+            (&["notes", "said"], "sources `notes`, `said` have more than"),
+        ] {
+            let answer = answer(names);
+            let told = looked_in_part(&answer).expect("a line");
+            assert!(told.starts_with(begins) && !told.contains('\n'), "{told}");
+            assert!(matches!(exit(&answer), Exit::Done));
+        }
     }
 
     #[test]
