@@ -41,7 +41,7 @@ help:
 	@echo 'make build           the release binary'
 	@echo 'make bench-quick     measure for less than ten minutes; writes docs/performance.md'
 	@echo 'make bench-soak      a worker'"'"'s memory over many activities, another ten minutes'
-	@echo 'make bench-history   conversations of 1,000 turns, checked and measured, a quarter of an hour'
+	@echo 'make bench-history   conversations of 1,000 turns, checked and measured, three quarters of an hour'
 	@echo 'make bench-compare   transcripts, facts and recall beside a Python library'"'"'s, case by case; checks docs/comparison.md,'
 	@echo '                     COMPARE_ARGS=--write writes it'
 	@echo 'make bench-recall    how well hybrid search finds what answers questions, beside each of its legs alone, with a real'

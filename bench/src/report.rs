@@ -72,7 +72,7 @@ const HOW_TO_RUN: &str = "
 ```sh
 make bench-quick    # builds the release binaries, then measures for less than ten minutes
 make bench-soak     # a worker's memory over half a million activities, another ten minutes
-make bench-history  # conversations of 1,000 turns, a quarter of an hour
+make bench-history  # conversations of 1,000 turns, three quarters of an hour
 make bench-report   # writes this page anew from bench/results/*.json
 ```
 

@@ -175,7 +175,7 @@ async fn a_prompt_over_the_bound_is_a_typed_failure_and_results_over_it_are_erro
     let messages = bed.messages_of(&agent, "acme").await;
     let is_error = |message: &&serde_json::Value| message["is_error"] == true;
     let errors = messages.iter().filter(is_error).count();
-    assert_eq!(errors, 3, "the other seven fit");
+    assert_eq!(errors, 2, "the other eight fit");
     assert_eq!(hello.text, "hello, message 14");
     let state = state(&agent).await;
     assert_eq!((state.turns, state.messages), (2, 15));

@@ -9,8 +9,8 @@ use temporalio_client::{WorkflowExecuteUpdateOptions, errors::WorkflowUpdateErro
 use temporalio_common::protos::temporal::api::history::v1::{History, history_event::Attributes};
 
 use crate::support::{
-    Agent, Bed, Worker, activities_of, close, ended, eventually, failure_type, history_of_run,
-    in_time, run, run_id,
+    Agent, Bed, Worker, activities_of, assert_replays, close, ended, eventually, failure_type,
+    history_of_run, in_time, run_id,
 };
 
 /// Messages of the user.
@@ -25,9 +25,12 @@ const OVER_MESSAGES: u64 = 40;
 /// Events of a run's history after which it continues as new; a turn takes some hundred.
 const RUN_EVENTS: u32 = 800;
 
-/// Events and bytes of one history at which Temporal begins to warn.
-const EVENTS_WARNED: usize = 10_240;
-const BYTES_WARNED: usize = 10 * 1024 * 1024;
+/// Most events of a run: those at which it continues, and a turn's of some hundred and twenty.
+const RUN_EVENTS_MAX: usize = RUN_EVENTS as usize + 250;
+
+/// Most bytes of all histories for each turn of ten messages. Its five requests and five exchanges take some
+/// 24,000; with the block of 1,200 characters in each snapshot and request they would take 12,000 more.
+const TURN_BYTES_MAX: usize = 32_000;
 
 /// Most bytes that a model request may put into the history, whatever came before it.
 const REQUEST_BYTES_MAX: usize = 1_500;
@@ -62,6 +65,17 @@ async fn turns_of_ten_messages_stay_small_and_whole_and_each_of_their_runs_repla
     assert_whole(&bed.messages_of(&agent, "acme").await);
     let runs = runs(&bed, &agent, first).await;
     assert!(runs.len() > 1, "nothing continued as new");
+    let bytes: usize = runs.iter().map(|(_, it)| it.encoded_len()).sum();
+    println!(
+        "{} runs, {} bytes of history for each turn",
+        runs.len(),
+        bytes / TURNS
+    );
+    assert!(
+        bytes / TURNS < TURN_BYTES_MAX,
+        "{} bytes for each turn",
+        bytes / TURNS
+    );
     let mut summaries = 0;
     for (run, history) in &runs {
         assert_small(history);
@@ -150,9 +164,8 @@ fn assert_whole(messages: &[Value]) {
 }
 
 fn assert_small(history: &History) {
-    let (events, bytes) = (history.events.len(), history.encoded_len());
-    assert!(events < EVENTS_WARNED, "{events} events");
-    assert!(bytes < BYTES_WARNED, "{bytes} bytes");
+    let events = history.events.len();
+    assert!(events < RUN_EVENTS_MAX, "{events} events");
     let requests = activities_of(history, "call_model");
     // The first of a run may have to send instructions and tools along.
     for request in requests.iter().skip(1) {
@@ -192,19 +205,4 @@ async fn runs(bed: &Bed, agent: &Agent, first: String) -> Vec<(String, History)>
         runs.push((run, history));
     }
     runs
-}
-
-/// Replays the history of a run in a process of its own, which knows no database.
-async fn assert_replays(bed: &Bed, agent: &Agent, run_id: &str) {
-    let workflow_id = &agent.info().workflow_id;
-    let arguments = ["replay", "--workflow-id", workflow_id, "--run-id", run_id];
-    let nowhere = [("DATABASE_URL", "postgres://127.0.0.1:1/nowhere")];
-    let replayed = run(bed, &arguments, &nowhere).await;
-    assert_eq!(replayed.code, Some(0), "{replayed:?}");
-    assert!(
-        replayed
-            .stdout
-            .ends_with("1 replayed, 0 refused, 0 unreadable\n"),
-        "{replayed:?}"
-    );
 }

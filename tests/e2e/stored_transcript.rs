@@ -4,6 +4,7 @@ mod cancelled;
 mod chat;
 mod failures;
 mod history;
+mod large_turns;
 mod requests;
 mod sharing;
 

@@ -7,7 +7,7 @@ use tokio::{
     process::{Child, Command},
 };
 
-use super::{Bed, Ended, Worker, WorkerOptions, in_time, worker::command};
+use super::{Agent, Bed, Ended, Worker, WorkerOptions, in_time, run, worker::command};
 
 /// Both ways to what is kept.
 pub(crate) const WAYS: [&str; 2] = ["store", "temporal"];
@@ -97,4 +97,19 @@ fn spawned(bed: &Bed, arguments: &[&str]) -> Child {
         .kill_on_drop(true)
         .spawn()
         .expect("start it")
+}
+
+/// Replays the history of a run in a process of its own, which knows no database.
+pub(crate) async fn assert_replays(bed: &Bed, agent: &Agent, run_id: &str) {
+    let workflow_id = &agent.info().workflow_id;
+    let arguments = ["replay", "--workflow-id", workflow_id, "--run-id", run_id];
+    let nowhere = [("DATABASE_URL", "postgres://127.0.0.1:1/nowhere")];
+    let replayed = run(bed, &arguments, &nowhere).await;
+    assert_eq!(replayed.code, Some(0), "{replayed:?}");
+    assert!(
+        replayed
+            .stdout
+            .ends_with("1 replayed, 0 refused, 0 unreadable\n"),
+        "{replayed:?}"
+    );
 }

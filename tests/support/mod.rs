@@ -26,7 +26,7 @@ pub(crate) use calls::{Called, payload, raw_payload};
 pub(crate) use chat::Talk;
 pub(crate) use collector::{Collector, attributes};
 pub(crate) use commands::{
-    WAYS, assert_done, assert_ends_well_unread, assert_failed, run_and_meanwhile,
+    WAYS, assert_done, assert_ends_well_unread, assert_failed, assert_replays, run_and_meanwhile,
 };
 pub(crate) use endpoint::{Endpoint, KEY};
 pub(crate) use hosted::Hosted;

@@ -25,7 +25,8 @@ use tokio::sync::watch;
 
 use super::{Agent, Bed, bed::connect, eventually};
 
-/// The application of a test, with the tools `look_up`, `gate`, `sell_out`, `read_file` and `search_docs`.
+/// The application of a test, with the tools `look_up`, `fetch`, `gate`, `sell_out`, `read_file` and
+/// `search_docs`.
 pub(crate) struct Application {
     tools: Tools,
     task_queue: String,
@@ -51,6 +52,18 @@ impl Tools {
     ) -> Result<Value, ActivityError> {
         self.note("look_up", &input);
         Ok(json!({"got": input}))
+    }
+
+    /// Answers with as many bytes as it is asked for.
+    #[activity(name = "fetch")]
+    async fn fetch(
+        self: Arc<Self>,
+        _context: ActivityContext,
+        input: Value,
+    ) -> Result<String, ActivityError> {
+        self.note("fetch", &input);
+        let bytes = input["arguments"]["bytes"].as_u64().unwrap_or_default();
+        Ok("x".repeat(usize::try_from(bytes).unwrap_or_default()))
     }
 
     /// Searches a handbook of two passages.

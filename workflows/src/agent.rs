@@ -8,6 +8,7 @@ mod answered;
 mod exchange;
 mod failure;
 mod grounding;
+mod growth;
 mod history;
 mod input;
 mod keeping;

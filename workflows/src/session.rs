@@ -40,6 +40,7 @@ struct Shared {
     conversations: RefCell<Vec<OpenedConversation>>,
     sources: RefCell<Vec<OpenedSource>>,
     searched_bytes: Cell<usize>,
+    heard_bytes: Cell<usize>,
 }
 
 /// A memory of the session.
@@ -265,6 +266,22 @@ impl Session {
             true => first.handle.upgrade()?.own_queue(),
             false => None,
         }
+    }
+
+    /// Counts what the run heard, such as the result of a call, in bytes of its JSON.
+    pub(crate) fn count_heard(&self, bytes: usize) {
+        let heard = self.shared.heard_bytes.get().saturating_add(bytes);
+        self.shared.heard_bytes.set(heard);
+    }
+
+    /// What was counted so, since the run began.
+    pub(crate) fn heard_bytes(&self) -> usize {
+        self.shared.heard_bytes.get()
+    }
+
+    /// Activities that the run has given an id.
+    pub(crate) fn calls(&self) -> u64 {
+        self.shared.calls.get()
     }
 
     /// Counts what a source was asked or found, in bytes of its JSON.

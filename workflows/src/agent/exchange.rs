@@ -21,19 +21,9 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// The messages as they are stored. Stores keep no U+0000, so U+FFFD takes its place, and no JSON that
-    /// is nested too deep, so arguments of calls become text then: what the model said or a tool answered
-    /// is no reason to lose an exchange.
+    /// The messages as they are stored.
     pub(super) fn values(&self) -> Vec<Value> {
-        let values = self.messages.iter().map(|message| {
-            let value = serde_json::to_value(message).unwrap_or_default();
-            let value = without_nul(value);
-            match is_storable(&value) {
-                true => value,
-                false => with_arguments_as_text(value),
-            }
-        });
-        values.collect()
+        self.messages.iter().map(stored_form).collect()
     }
 
     /// Whether this failure is about the exchange, so that no repetition can pass. What is about the store,
@@ -48,7 +38,19 @@ impl Exchange {
     }
 }
 
-fn is_storable(message: &Value) -> bool {
+/// A message as it is stored. Stores keep no U+0000, so U+FFFD takes its place, and no JSON that is nested too
+/// deep, so arguments of calls become text then: what the model said or a tool answered is no reason to lose
+/// an exchange.
+pub(super) fn stored_form(message: &ChatMessage) -> Value {
+    let value = serde_json::to_value(message).unwrap_or_default();
+    let value = without_nul(value);
+    match is_storable(&value) {
+        true => value,
+        false => with_arguments_as_text(value),
+    }
+}
+
+pub(super) fn is_storable(message: &Value) -> bool {
     StoredMessage::new(message.clone()).is_ok()
 }
 

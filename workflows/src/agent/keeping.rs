@@ -5,7 +5,7 @@ use notekeeper_domain::snapshot_digest;
 use temporalio_workflow::WorkflowContext;
 
 use super::{AgentHost, Reply, exchange::Exchange, setup::Setup, stored::Stored};
-use crate::{CallFailure, Conversation, Step};
+use crate::{CallFailure, Conversation, Step, activity_call::json_bytes};
 
 /// Takes in whether the conversation's store keeps transcripts. Where it does, what a run without it
 /// carried is stored first; where it doesn't, the run carries its transcript itself.
@@ -62,6 +62,7 @@ pub(super) async fn catch_up<W: AgentHost>(
         let answer = conversation
             .outlines(ctx, missing.from, missing.limit)
             .await?;
+        setup.session.count_heard(json_bytes(&answer));
         with_stored(ctx, |stored| stored.learn(missing, answer));
     }
     Ok(())

@@ -9,6 +9,7 @@ use temporalio_workflow::{ActivityOptions, WorkflowContext};
 
 use super::{
     AgentFailure, AgentHost, MemorySkip,
+    growth::count_sent,
     keeping::{catch_up, pending, with_stored},
     setup::Setup,
     stored::Stored,
@@ -16,13 +17,9 @@ use super::{
 };
 use crate::{
     CallFailure, Grounder, Snapshot, Step,
-    activity_call::{HEARTBEAT_TIMEOUT, activity_options, check_payload},
+    activity_call::{HEARTBEAT_TIMEOUT, activity_options, check_payload, json_bytes},
     memory::load_snapshots,
 };
-
-/// Most that the model requests of one run may put into its history, in bytes. Temporal ends a run
-/// whose history passes 50 MiB; results and events need room beside the requests.
-const RUN_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 impl<W: AgentHost> Turn<'_, W> {
     /// One model request, with the memory blocks of this moment.
@@ -123,6 +120,7 @@ impl<W: AgentHost> Turn<'_, W> {
             .ctx
             .execute_activity(CallModel, request, options)
             .await?;
+        self.setup.session.count_heard(json_bytes(&output));
         if refers && output.oldest.is_none() {
             return Err(CallFailure::new(
                 FailureType::Unavailable,
@@ -223,21 +221,7 @@ impl<W: AgentHost> Turn<'_, W> {
         let remedy = "ask for less at once, shorten instructions and tools, or deliver the blocks of \
                       memories by reference";
         let bytes = check_payload(activity, request, remedy)?;
-        let recorded = self.ctx.state_mut(|host| {
-            let agent = host.agent_mut();
-            agent.recorded_bytes = agent.recorded_bytes.saturating_add(bytes);
-            agent.recorded_bytes
-        });
-        if recorded <= RUN_BYTES_MAX {
-            return Ok(());
-        }
-        Err(CallFailure::new(
-            FailureType::TooLarge,
-            format!(
-                "what this run sends would have {recorded} bytes, {RUN_BYTES_MAX} are allowed; send the \
-                 message again to a run that begins anew, or ask for less at once"
-            ),
-        ))
+        count_sent(self.ctx, bytes)
     }
 }
 

@@ -9,10 +9,14 @@ use temporalio_workflow::{
 };
 
 use super::{
-    Agent, AgentFailure, AgentHost, AgentInput, AgentOutput, Reply, Resumed, SendMessage, keeping,
-    setup::Setup, stored::Stored, turn,
+    Agent, AgentFailure, AgentHost, AgentInput, AgentOutput, Reply, Resumed, SendMessage,
+    growth::{history_has_grown, is_for_the_next_run},
+    keeping,
+    setup::Setup,
+    stored::Stored,
+    turn,
 };
-use crate::{CallFailure, Grounded, Grounder};
+use crate::{CallFailure, Grounded, Grounder, activity_call::json_bytes};
 
 /// Runs until the conversation is closed, or continues as new where the history has grown.
 ///
@@ -160,18 +164,6 @@ fn refused_input(agent: &Agent) -> Option<AgentFailure> {
     agent.setup.as_ref().err().map(AgentFailure::again)
 }
 
-/// Bytes of model requests at which a run continues as new although Temporal, which counts anew
-/// with each workflow task only, has not suggested it yet. It warns at 10 MiB of history.
-const CONTINUE_AT_BYTES: usize = 8 * 1024 * 1024;
-
-fn history_has_grown<W>(ctx: &WorkflowContext<W>, agent: &Agent) -> bool {
-    let setup = agent.setup.as_ref().ok();
-    let events_max = setup.and_then(|setup| setup.input.continue_as_new_events);
-    ctx.continue_as_new_suggested()
-        || agent.recorded_bytes > CONTINUE_AT_BYTES
-        || events_max.is_some_and(|events_max| ctx.history_length() >= events_max)
-}
-
 fn output(agent: &Agent) -> AgentOutput {
     AgentOutput {
         turns: agent.turns,
@@ -290,10 +282,11 @@ pub async fn send_message<W: AgentHost>(
         Ok(()) => answer(ctx, &message).await,
         Err(_) => Err(AgentFailure::cancelled()),
     };
+    let is_over = is_for_the_next_run(ctx);
     ctx.state_mut(|host| {
         let agent = host.agent_mut();
         agent.queue.done();
-        agent.continuing |= history_has_grown(&growth, agent);
+        agent.continuing |= is_over || history_has_grown(&growth, agent);
     });
     result
 }
@@ -305,9 +298,10 @@ async fn answer<W: AgentHost>(
     if let Some(reply) = known_reply(ctx, message) {
         return Ok(reply);
     }
-    if ctx.state(|host| host.agent().recorded_bytes > CONTINUE_AT_BYTES) {
+    if is_for_the_next_run(ctx) {
         return Err(continuing());
     }
+    ctx.state(|host| host.agent().count_heard(json_bytes(message)));
     if let Some(setup) = describe(ctx).await? {
         keeping::store_what_is_left(ctx, &setup).await?;
         keeping::catch_up(ctx, &setup).await?;
@@ -319,6 +313,7 @@ async fn answer<W: AgentHost>(
     let reply = turn::take_turn(ctx, message).await?;
     ctx.state_mut(|host| {
         let agent = host.agent_mut();
+        agent.count_heard(json_bytes(&reply));
         // A stored exchange brings its reply by itself.
         if agent.stored.is_none() {
             agent.answered(message.id.clone(), reply.clone());

@@ -11,8 +11,8 @@ use super::{
     sources::{check_sources, open_sources},
 };
 use crate::{
-    CallFailure, Conversation, ConversationSettings, Grounder, Memory, MemorySettings, Session,
-    SourceTool,
+    ActivityQueue, CallFailure, Conversation, ConversationSettings, Grounder, Memory,
+    MemorySettings, Session, SourceTool,
     settings::{check_name, check_timeout},
     spec::unknown_setting,
 };
@@ -106,6 +106,12 @@ impl Setup {
     /// their blocks. `None` is the workflow's own.
     pub(super) fn model_queue(&self) -> Option<String> {
         self.input.memories.first()?.activities.queue.task_queue()
+    }
+
+    /// Whether memories, facts and sources are asked by local activities: all of them are, or none.
+    pub(super) fn calls_are_local(&self) -> bool {
+        let first = self.input.memories.first();
+        first.is_some_and(|it| it.activities.queue == ActivityQueue::Local)
     }
 
     /// Asks how the memories are kept, and whether the conversation is. The block of one whose activities

@@ -45,12 +45,8 @@ pub struct Agent {
     /// No new message is taken: the run continues as new once those taken have their answers.
     pub(super) continuing: bool,
     /// What model requests, stored exchanges and searches of sources have put into this run's history, in
-    /// bytes of their JSON.
+    /// bytes of their JSON. What else the run heard is counted by its session.
     pub(super) recorded_bytes: usize,
-    /// What the model was told of its calls in this run, in bytes: about what their results have put into the
-    /// history. It bounds the calls of a turn, and doesn't count where a run continues as new, which
-    /// Temporal suggests by the same measure.
-    pub(super) told_bytes: usize,
 }
 
 /// Messages wait for their turn in the order of their arrival.
@@ -150,7 +146,6 @@ impl Agent {
             closing: false,
             continuing: false,
             recorded_bytes: 0,
-            told_bytes: 0,
         };
         if let Some(resumed) = resumed {
             agent.transcript = Transcript::resume(agent.without_blocks(resumed.transcript));
@@ -225,6 +220,13 @@ impl Agent {
         usize::try_from(stored)
             .unwrap_or(usize::MAX)
             .saturating_add(self.transcript.messages().len())
+    }
+
+    /// Counts what the run was told or answers, in bytes of its JSON.
+    pub(super) fn count_heard(&self, bytes: usize) {
+        if let Ok(setup) = &self.setup {
+            setup.session.count_heard(bytes);
+        }
     }
 
     pub(super) fn grounder(&self) -> Option<&Grounder> {

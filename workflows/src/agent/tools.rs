@@ -1,5 +1,7 @@
 //! The tool calls of one response: of the memories, the facts, the sources and the application.
 
+use std::time::Duration;
+
 use notekeeper_contract::{ChatMessage, DEFAULT_STORE, FailureType, ToolInput};
 use serde_json::Value;
 use temporalio_common_wasm::{
@@ -13,35 +15,70 @@ use temporalio_workflow::WorkflowContext;
 
 use super::{
     AgentFailure, AgentHost, ApplicationTool, SearchErrors, TRANSCRIPT_BYTES_MAX,
-    request::count_found, setup::Setup, transcript::encoded_bytes, turn::push,
+    growth::{is_for_a_later_message, keeps_bounds, no_further_call},
+    request::count_found,
+    setup::Setup,
+    transcript::encoded_bytes,
+    turn::push,
 };
 use crate::{
-    CallFailure, SourceTool, StepCall, ToolResult, activity_call::activity_options,
+    CallFailure, SourceTool, StepCall, ToolResult,
+    activity_call::{activity_options, json_bytes},
     tool_call::NO_SUCH_TOOL,
 };
 
 /// Text and whether it tells of an error.
 type Told = (String, bool);
 
+/// What stands in the place of a result that doesn't fit beside the others. What the call did stands.
+const DONE: &str =
+    "the call was carried out, and its result is too large beside the others; ask for less";
+
+/// What stands in the place of an error that doesn't fit beside the results.
+const NOT_DONE: &str = "failed or refused, and what was said of it is too large beside the results";
+
+/// What closes the calls after one that failed.
+const AFTER_A_FAILURE: &str = "not carried out, because an earlier call failed";
+
+/// What stands in the place of a call once calls have brought as much as leaves room for the answer.
+const LATER: &str = "not carried out, because earlier calls have brought more than one turn may hold; answer \
+     from what there is, and make the call with a later message";
+
+/// What closes the calls that were left when the run could hold no more.
+const NO_ROOM: &str =
+    "not carried out, because this message took as much as one may; call it again";
+
+/// Results of local activities, in bytes of JSON, after which the workflow task ends that they came in. It
+/// tells the server of all of them at once, and the server takes 4 MiB at once.
+const TASK_BYTES_MAX: usize = 1024 * 1024;
+
+/// A timer ends a workflow task; how long it is doesn't matter.
+const NEXT_TASK: Duration = Duration::from_millis(1);
+
 /// Carries out the calls one after the other, in the model's order: later ones may rest on
-/// earlier ones. Each gets its result into the transcript. The first failure ends it; the calls
-/// that are still open then are closed with an error.
+/// earlier ones. Each gets its result into the transcript, which has room for at least a word on each that is
+/// still open ([`closing_bytes`]). The first failure ends it, and so does a run that may hold no more; the
+/// calls that are still open then are closed with an error.
 pub(super) async fn carry_out<W: AgentHost>(
     ctx: &WorkflowContext<W>,
     setup: &Setup,
     calls: &[StepCall],
 ) -> Result<(), AgentFailure> {
-    let mut failed = None;
-    let mut reserve = Reserve::of(ctx, calls);
+    let mut failed: Option<CallFailure> = None;
+    let mut closed_with = AFTER_A_FAILURE;
+    let mut still_open = closing_bytes(calls);
+    let mut in_task = 0;
     for call in calls {
+        setup.session.count_heard(json_bytes(&call.call.arguments));
+        if failed.is_none() {
+            failed = no_further_call(ctx);
+            closed_with = failed.as_ref().map_or(AFTER_A_FAILURE, |_| NO_ROOM);
+        }
         let (content, is_error) = match &failed {
-            Some(_) => (
-                "not carried out, because an earlier call failed".to_owned(),
-                true,
-            ),
-            None if is_full(ctx) => (IS_FULL.to_owned(), true),
+            Some(_) => (closed_with.to_owned(), true),
+            None if is_for_a_later_message(ctx) => (LATER.to_owned(), true),
             None => match carry_out_one(ctx, setup, call).await {
-                Ok(told) => count_told(ctx, told),
+                Ok(told) => told,
                 Err(failure) => {
                     let told = (format!("the tool failed: {}", failure.type_name()), true);
                     failed = Some(failure);
@@ -49,92 +86,72 @@ pub(super) async fn carry_out<W: AgentHost>(
                 }
             },
         };
-        let result = ChatMessage::Tool {
-            tool_call_id: call.call.id.clone(),
-            content,
-            is_error,
-        };
-        reserve.release(call);
-        let fits = ctx.state(|host| {
-            let agent = host.agent();
-            let bytes = agent.transcript.bytes() + encoded_bytes(&result);
-            agent.stored.is_none() || bytes + reserve.bytes() <= TRANSCRIPT_BYTES_MAX
-        });
-        push(ctx, if fits { result } else { too_large(call) });
+        still_open -= closing_bytes(std::slice::from_ref(call));
+        let result = result(call, content, is_error);
+        in_task += encoded_bytes(&result);
+        close(ctx, result, still_open);
+        if setup.calls_are_local() && in_task > TASK_BYTES_MAX && keeps_bounds(ctx) {
+            // Whether it is cancelled is for what comes next to find out.
+            let _ = ctx.timer(NEXT_TASK).await;
+            in_task = 0;
+        }
     }
     failed.map_or(Ok(()), |failure| Err(failure.into()))
 }
 
-/// What a run may have recorded when a call is carried out, in bytes. A call and its result have up to 4 MiB, so
-/// that a turn of many large ones leaves some for its model requests, which may come to 32 MiB with what else
-/// is counted, and all of it stays below the 50 MiB at which Temporal ends a run.
-const CALLED_AT_BYTES_MAX: usize = 24 * 1024 * 1024;
-
-/// What the model is told in place of a call that the run's history has no room for.
-const IS_FULL: &str = "not carried out, because earlier calls have brought more than one turn may hold; answer \
-     from what there is, and make the call with a later message";
-
-/// Since when the calls of one turn are bounded together.
-const BOUNDS_CALLS: &str = "notekeeper-bounds-calls";
-
-/// Whether the run's history has no room for another result. Between two messages the run continues as new long
-/// before.
-fn is_full<W: AgentHost>(ctx: &WorkflowContext<W>) -> bool {
-    let held = ctx.state(|host| {
-        let agent = host.agent();
-        agent.recorded_bytes.saturating_add(agent.told_bytes)
-    });
-    // Asked last: a run that is below records nothing.
-    held > CALLED_AT_BYTES_MAX && ctx.patched(BOUNDS_CALLS)
+/// Room for the results of these calls, whatever they come to, in bytes of the transcript's JSON.
+pub(super) fn closing_bytes(calls: &[StepCall]) -> usize {
+    let longest = |call: &StepCall| {
+        let closings = [DONE, NOT_DONE, AFTER_A_FAILURE, LATER, NO_ROOM];
+        let sizes = closings.map(|text| encoded_bytes(&result(call, text.to_owned(), true)));
+        sizes.into_iter().max().unwrap_or_default()
+    };
+    calls.iter().map(longest).sum()
 }
 
-/// Counts what a call came to.
-fn count_told<W: AgentHost>(ctx: &WorkflowContext<W>, told: Told) -> Told {
-    ctx.state_mut(|host| {
-        let agent = host.agent_mut();
-        agent.told_bytes = agent.told_bytes.saturating_add(told.0.len());
-    });
-    told
-}
-
-/// Least room for errors in the place of results that don't fit.
-const RESERVE_BYTES: usize = 64 * 1024;
-
-/// Room that is kept for errors in the place of results that don't fit: of each call that has none yet.
-struct Reserve(usize);
-
-impl Reserve {
-    fn of<W: AgentHost>(ctx: &WorkflowContext<W>, calls: &[StepCall]) -> Self {
-        let bytes: usize = calls
-            .iter()
-            .map(|call| encoded_bytes(&too_large(call)))
-            .sum();
-        // Older code kept the least room, however many calls there were. Asked last: where that is enough
-        // nothing is recorded.
-        match bytes > RESERVE_BYTES && ctx.patched(BOUNDS_CALLS) {
-            true => Self(bytes),
-            false => Self(0),
-        }
-    }
-
-    fn release(&mut self, call: &StepCall) {
-        self.0 = self.0.saturating_sub(encoded_bytes(&too_large(call)));
-    }
-
-    fn bytes(&self) -> usize {
-        self.0.max(RESERVE_BYTES)
-    }
-}
-
-/// What the model is told where the results of its calls together outgrow an exchange. What the call did
-/// stands.
-fn too_large(call: &StepCall) -> ChatMessage {
+fn result(call: &StepCall, content: String, is_error: bool) -> ChatMessage {
     ChatMessage::Tool {
         tool_call_id: call.call.id.clone(),
-        content: "the call was carried out, and its result is too large beside the others; ask for less, \
-                  or in fewer calls at once"
-            .to_owned(),
+        content,
+        is_error,
+    }
+}
+
+/// Puts a result into the transcript, or what stands in its place where it would take the room that is for
+/// the calls that are still open. Where the run carries its transcript, which ends the turn then, all of them
+/// stay until that is known.
+fn close<W: AgentHost>(ctx: &WorkflowContext<W>, result: ChatMessage, still_open: usize) {
+    let fits = ctx.state(|host| {
+        let agent = host.agent();
+        agent.setup.iter().for_each(|setup| {
+            setup.session.count_heard(encoded_bytes(&result));
+        });
+        let bytes = agent.transcript.bytes() + encoded_bytes(&result);
+        agent.stored.is_none() || bytes + still_open <= TRANSCRIPT_BYTES_MAX
+    });
+    push(ctx, if fits { result } else { shortened(result) });
+}
+
+/// A result that says only whether its call was carried out. What is shorter than that stays as it is, and so
+/// does what is no result.
+pub(super) fn shortened(message: ChatMessage) -> ChatMessage {
+    let ChatMessage::Tool {
+        tool_call_id,
+        is_error,
+        ..
+    } = &message
+    else {
+        return message;
+    };
+    let content = if *is_error { NOT_DONE } else { DONE };
+    let short = ChatMessage::Tool {
+        tool_call_id: tool_call_id.clone(),
+        content: content.to_owned(),
         is_error: true,
+    };
+    match encoded_bytes(&short) < encoded_bytes(&message) {
+        true => short,
+        false => message,
     }
 }
 

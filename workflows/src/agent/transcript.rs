@@ -42,6 +42,14 @@ impl Transcript {
         }
     }
 
+    /// Puts others in the place of all messages after the first `len`.
+    pub(super) fn replace_from(&mut self, len: usize, other: impl Fn(ChatMessage) -> ChatMessage) {
+        for message in self.messages.split_off(len) {
+            self.bytes -= encoded_bytes(&message);
+            self.push(other(message));
+        }
+    }
+
     /// Takes all messages out.
     pub(super) fn take(&mut self) -> Vec<ChatMessage> {
         self.bytes = 0;

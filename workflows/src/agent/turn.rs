@@ -8,20 +8,23 @@ use temporalio_workflow::WorkflowContext;
 
 use super::{
     AgentFailure, AgentHost, Reply, SendMessage, TRANSCRIPT_BYTES_MAX,
+    exchange::{is_storable, stored_form},
+    growth::keeps_bounds,
     keeping::{close_exchange, with_stored},
     setup::Setup,
     stored::Stored,
-    tools,
+    tools::{self, closing_bytes, shortened},
+    transcript::encoded_bytes,
 };
-use crate::{Grounded, Grounder};
+use crate::{Grounded, Grounder, StepCall};
 
 /// Answers one message: model requests and tool calls until the model answers with text alone.
 ///
 /// What the model answers is kept in exchanges: its text alone with the prompt, or calls with their
 /// results. Where the turn fails before an exchange is whole, nothing of it is kept. Where a tool
-/// failed, the exchange stays, its open calls closed with an error, so that the model knows. Where an
-/// answer or a tool's result would outgrow what a run may carry, that exchange is dropped, though what
-/// its calls did stands.
+/// failed, the exchange stays, its open calls closed with an error, so that the model knows. Calls for
+/// which there would be no room with their answer aren't carried out. Where results would outgrow what
+/// there is room for, the exchange stays without them: what its calls did is never missing.
 pub(super) async fn take_turn<W: AgentHost>(
     ctx: &WorkflowContext<W>,
     message: &SendMessage,
@@ -77,13 +80,12 @@ impl<W: AgentHost> Turn<'_, W> {
             let (step, output) = self.request().await?;
             let calls = step.calls(&output.tool_calls);
             check_calls(calls.len())?;
-            push(
-                self.ctx,
-                ChatMessage::Assistant {
-                    content: output.text.clone(),
-                    tool_calls: calls.iter().map(|call| call.call.clone()).collect(),
-                },
-            );
+            let answer = ChatMessage::Assistant {
+                content: output.text.clone(),
+                tool_calls: calls.iter().map(|call| call.call.clone()).collect(),
+            };
+            self.check_room(&answer, &calls)?;
+            push(self.ctx, answer);
             if calls.is_empty() {
                 self.check_transcript()?;
                 self.reply.text = output.text;
@@ -93,7 +95,7 @@ impl<W: AgentHost> Turn<'_, W> {
                 return Ok(());
             }
             let failed = tools::carry_out(self.ctx, &self.setup, &calls).await;
-            self.check_transcript()?;
+            self.check_exchange()?;
             self.keep = carried(self.ctx);
             self.kept = true;
             let stored = close_exchange(self.ctx, &self.setup, &step, None).await;
@@ -117,6 +119,51 @@ impl<W: AgentHost> Turn<'_, W> {
         if let Some(grounder) = self.setup.grounder.as_ref().filter(|_| !self.kept) {
             grounder.resume(before);
         }
+    }
+
+    /// Refuses calls for which there is no room beside their answer, whatever they come to, before any is
+    /// carried out.
+    fn check_room(&self, answer: &ChatMessage, calls: &[StepCall]) -> Result<(), AgentFailure> {
+        if calls.is_empty() {
+            return Ok(());
+        }
+        let (carried, is_stored) = self.ctx.state(|host| {
+            let agent = host.agent();
+            (agent.transcript.bytes(), agent.stored.is_some())
+        });
+        let bytes = carried + encoded_bytes(answer) + closing_bytes(calls);
+        let is_kept = !is_stored || is_storable(&stored_form(answer));
+        if (is_kept && bytes <= TRANSCRIPT_BYTES_MAX) || !keeps_bounds(self.ctx) {
+            return Ok(());
+        }
+        Err(AgentFailure::new(
+            FailureType::TooLarge,
+            format!(
+                "the model's answer with a word on each of its {} calls would have {bytes} bytes, \
+                 {TRANSCRIPT_BYTES_MAX} are allowed with what is before it, so none of them was carried out; \
+                 ask for less at once",
+                calls.len()
+            ),
+        ))
+    }
+
+    /// Checks that there is room for the calls and their results. Where the run carries its transcript and
+    /// there is none, the turn fails, and the results are left out: what was done is told all the same.
+    fn check_exchange(&mut self) -> Result<(), AgentFailure> {
+        let checked = self.check_transcript();
+        let is_carried = self.ctx.state(|host| host.agent().stored.is_none());
+        if checked.is_err() && is_carried && keeps_bounds(self.ctx) {
+            let is_full = self.ctx.state_mut(|host| {
+                let transcript = &mut host.agent_mut().transcript;
+                transcript.replace_from(self.keep, shortened);
+                transcript.is_full()
+            });
+            if !is_full {
+                self.keep = carried(self.ctx);
+                self.kept = true;
+            }
+        }
+        checked
     }
 
     pub(super) fn check_transcript(&self) -> Result<(), AgentFailure> {

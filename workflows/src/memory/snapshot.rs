@@ -13,7 +13,7 @@ use temporalio_workflow::{ActivityExecutionError, WorkflowContext, join_all};
 use super::{Held, Memory, files::Shown};
 use crate::{
     CallFailure,
-    activity_call::{CallOptions, check_payload, schedule},
+    activity_call::{CallOptions, check_payload, json_bytes, schedule},
 };
 
 /// What a snapshot load came to.
@@ -278,6 +278,9 @@ async fn settle_group<W>(
                 .collect();
         }
     };
+    if let Some(first) = memories.first() {
+        first.inner.session.count_heard(json_bytes(&output));
+    }
     let mut settled = Vec::with_capacity(members.len());
     for (index, answer) in members.into_iter().zip(output.snapshots) {
         match memories[index].accept(answer) {
