@@ -137,6 +137,19 @@ const EXHIBITS: &[Exhibit] = &[
         },
         twins: ALL,
     },
+    // Of code before one that takes the store's word also then; `versions` says so.
+    Exhibit {
+        file: "agent_workflow/erased_before_the_change.json",
+        shows: |recorded| {
+            let requests = answers(recorded, "call_model");
+            let failed_twice = requests
+                .windows(2)
+                .any(|two| two.iter().all(serde_json::Value::is_null));
+            let replies = recorded.replies();
+            failed_twice && replies[2].is_null() && !replies[3].is_null() && completed(recorded)
+        },
+        twins: ALL,
+    },
     Exhibit {
         file: "agent_workflow/grounded.json",
         shows: grounds_once_on_three_sources,

@@ -77,3 +77,25 @@ async fn a_run_of_newer_code_that_was_cancelled_with_messages_unstored_has_to_st
         other => panic!("{other:?}"),
     }
 }
+
+/// Recorded by code that failed the message after an erasure where its request also referred to texts that
+/// were gone.
+#[tokio::test]
+async fn a_run_of_older_code_whose_message_failed_after_an_erasure_replays_as_it_was() {
+    let recorded = recorded::named("agent_workflow/erased_before_the_change.json");
+    let failed = recorded.history.events.iter().filter(|event| {
+        matches!(
+            event.attributes,
+            Some(Attributes::ActivityTaskFailedEventAttributes(_))
+        )
+    });
+    assert!(failed.count() > 1, "both kinds of requests failed");
+    let has_patch = recorded
+        .history
+        .events
+        .iter()
+        .any(|event| event.attributes.as_ref().is_some_and(is_patch));
+    assert!(!has_patch);
+
+    assert_eq!(replay(&recorded.history, &Code::AsRecorded).await, None);
+}

@@ -220,6 +220,7 @@ async fn a_run_that_its_input_ends_stores_what_the_run_before_handed_over() {
             messages: vec![ChatMessage::user("one")],
             reply: None,
         }],
+        lost: false,
     };
     let mut input = of_two_stores(&bed);
     let handed_over = json!({"scope_hash": scope_hash, "turns": 1, "conversation": resumed});

@@ -11,6 +11,7 @@ use temporalio_common_wasm::ActivityDefinition as _;
 use super::{
     AgentFailure, AgentHost,
     keeping::{catch_up, pending, with_stored},
+    request::TAKES_STORES_WORD,
     stored::Stored,
     summary::Summary,
     turn::Turn,
@@ -49,10 +50,10 @@ impl<W: AgentHost> Turn<'_, W> {
                 Ok(()) => {}
                 // The messages are not there any more, perhaps.
                 Err(failure) if failure.failure_type() == Some(FailureType::InvalidArgument) => {
-                    let before = self.oldest();
+                    let before = with_stored(self.ctx, |stored| stored.ends());
                     with_stored(self.ctx, Stored::forget_end);
                     catch_up(self.ctx, &self.setup).await?;
-                    if self.oldest() == before {
+                    if !self.has_less(before) {
                         self.skip_summary(&due, failure)?;
                     }
                 }
@@ -77,8 +78,14 @@ impl<W: AgentHost> Turn<'_, W> {
         })?
     }
 
-    fn oldest(&self) -> Option<u64> {
-        with_stored(self.ctx, |stored| stored.oldest())
+    /// Whether messages are gone since the transcript had these ends.
+    fn has_less(&self, before: Option<(u64, u64)>) -> bool {
+        let ends = with_stored(self.ctx, |stored| stored.ends());
+        let oldest = |ends: Option<(u64, u64)>| ends.map(|(oldest, _)| oldest);
+        let next = |ends: Option<(u64, u64)>| ends.map(|(_, next)| next);
+        // Positions go back where the store was put back. Asked last: elsewhere nothing is recorded.
+        oldest(ends) != oldest(before)
+            || (next(ends) < next(before) && self.ctx.patched(TAKES_STORES_WORD))
     }
 
     fn ignores_errors(&self) -> bool {

@@ -223,6 +223,10 @@ pub struct Reply {
     /// the message was answered by what the others found, and the next one asks again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grounding_partial: Vec<String>,
+    /// Whether the store didn't have any more what was said before, as after an erasure, so that the conversation
+    /// begins anew with this message. The first reply after that says so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub begun_anew: bool,
 }
 
 /// What the query `reply` answers.

@@ -21,6 +21,17 @@ use crate::{
     memory::load_snapshots,
 };
 
+/// Since when a run also takes the store as it is where texts that a request refers to were missing before,
+/// and where a summary was due.
+pub(super) const TAKES_STORES_WORD: &str = "notekeeper-takes-stores-word";
+
+/// Whether a request goes out for the first time, or because texts that it refers to were missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    First,
+    Later,
+}
+
 impl<W: AgentHost> Turn<'_, W> {
     /// One model request, with the memory blocks of this moment.
     ///
@@ -33,7 +44,7 @@ impl<W: AgentHost> Turn<'_, W> {
         self.apply_history().await?;
         self.ground().await?;
         let blocks = self.load_blocks().await?;
-        let failure = match self.call_model_where_it_is(blocks).await {
+        let failure = match self.call_model_where_it_is(blocks, Attempt::First).await {
             Err(failure) if failure.failure_type() == Some(FailureType::SnapshotMissing) => failure,
             result => return Ok(result?),
         };
@@ -43,9 +54,9 @@ impl<W: AgentHost> Turn<'_, W> {
         with_stored(self.ctx, Stored::send_texts);
         let blocks = self.load_blocks().await?;
         if blocks.is_empty() {
-            return Ok(self.call_model(blocks).await?);
+            return Ok(self.call_model_where_it_is(blocks, Attempt::Later).await?);
         }
-        match self.call_model(blocks).await {
+        match self.call_model_where_it_is(blocks, Attempt::Later).await {
             Err(again) if again.failure_type() == failure.failure_type() => {}
             result => return Ok(result?),
         }
@@ -56,7 +67,9 @@ impl<W: AgentHost> Turn<'_, W> {
                 self.take_in(index, snapshot);
             }
         }
-        Ok(self.call_model(Vec::new()).await?)
+        Ok(self
+            .call_model_where_it_is(Vec::new(), Attempt::Later)
+            .await?)
     }
 
     async fn load_blocks(&mut self) -> Result<Vec<MemoryBlock>, AgentFailure> {
@@ -91,18 +104,29 @@ impl<W: AgentHost> Turn<'_, W> {
     async fn call_model_where_it_is(
         &self,
         blocks: Vec<MemoryBlock>,
+        attempt: Attempt,
     ) -> Result<(Step, CallModelOutput), CallFailure> {
         let failure = match self.call_model(blocks.clone()).await {
             Err(failure) if failure.failure_type() == Some(FailureType::InvalidArgument) => failure,
             result => return result,
         };
-        let end = |stored: &mut Stored| (stored.oldest(), stored.next());
-        let before = with_stored(self.ctx, end);
+        // Asked last: where nothing was missing before nothing is recorded.
+        if attempt == Attempt::Later && !self.ctx.patched(TAKES_STORES_WORD) {
+            return Err(failure);
+        }
+        let before = with_stored(self.ctx, |stored| stored.ends());
         with_stored(self.ctx, Stored::forget_end);
         catch_up(self.ctx, &self.setup).await?;
-        // Without its prompt, which was stored, the turn can't go on.
-        if with_stored(self.ctx, end) == before || pending(self.ctx).is_empty() {
+        if with_stored(self.ctx, |stored| stored.ends()) == before {
             return Err(failure);
+        }
+        // Without its prompt, which was stored, the turn can't go on.
+        if pending(self.ctx).is_empty() {
+            return Err(CallFailure::new(
+                FailureType::Unavailable,
+                "the conversation's store doesn't have any more what was said of this message so far; send \
+                 the message again",
+            ));
         }
         self.call_model(blocks).await
     }

@@ -2,6 +2,7 @@
 //! that aren't stored yet.
 
 mod resumed;
+mod summaries;
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -54,6 +55,8 @@ pub(super) struct Stored {
     skipped: Option<SkippedSummary>,
     /// Digests of the preambles that the store keeps.
     pub(super) preambles: BTreeSet<String>,
+    /// Whether the store lost what the run knew of, and no reply has said so.
+    lost: bool,
     /// The newest messages of this run's own turns.
     said: Said,
 }
@@ -165,6 +168,7 @@ impl Stored {
     fn begin_anew(&mut self) {
         *self = Self {
             unstored: std::mem::take(&mut self.unstored),
+            lost: true,
             ..Self::new(self.outlined)
         };
     }
@@ -269,6 +273,11 @@ impl Stored {
         is_refused
     }
 
+    /// Whether the store lost what the run knew of, for the reply that says so.
+    pub(super) fn take_lost(&mut self) -> bool {
+        std::mem::take(&mut self.lost)
+    }
+
     /// Nothing is known of the end any more.
     pub(super) fn forget_end(&mut self) {
         self.known = Known::Nothing;
@@ -300,32 +309,6 @@ impl Stored {
         self.view = view;
     }
 
-    pub(super) fn summarized(&mut self, through: u64, tokens: u64, summary: Summary) {
-        self.summary = Some(summary);
-        self.skipped = None;
-        self.view = self.view.summarized(through, tokens);
-        self.settled = self.settled.summarized(through, tokens);
-        self.forget_outlines();
-    }
-
-    /// The summary that is due can't be made. `turns` messages are answered so far.
-    pub(super) fn skip_summary(&mut self, error_type: &str, first: u64, turns: u64) {
-        self.skipped = Some(SkippedSummary {
-            error_type: error_type.to_owned(),
-            messages: self.next.saturating_sub(first),
-            end: self.next,
-            turns,
-        });
-    }
-
-    /// Why the summary that is due isn't asked for yet.
-    pub(super) fn skips_summary(&self, turns: u64) -> Option<&str> {
-        let skipped = self.skipped.as_ref()?;
-        skipped
-            .holds(self.next, turns)
-            .then_some(skipped.error_type.as_str())
-    }
-
     /// The stored messages that a request sends.
     pub(super) fn range(&self, conversation: &Conversation) -> ConversationRange {
         ConversationRange {
@@ -354,8 +337,9 @@ impl Stored {
         }
     }
 
-    pub(super) fn oldest(&self) -> u64 {
-        self.oldest
+    /// Position of the oldest message that is there, and position after the newest one, as far as the run knows.
+    pub(super) fn ends(&self) -> (u64, u64) {
+        (self.oldest, self.next)
     }
 
     pub(super) fn view(&self) -> &HistoryView {

@@ -89,6 +89,8 @@ impl<W: AgentHost> Turn<'_, W> {
             if calls.is_empty() {
                 self.check_transcript()?;
                 self.reply.text = output.text;
+                self.reply.begun_anew =
+                    with_stored(self.ctx, Stored::take_lost).unwrap_or_default();
                 let reply = (self.message.id.clone(), self.reply.clone());
                 self.kept = true;
                 close_exchange(self.ctx, &self.setup, &step, Some(reply)).await?;

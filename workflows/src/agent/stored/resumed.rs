@@ -31,6 +31,9 @@ pub struct ResumedConversation {
     /// Exchanges that may not be stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unstored: Vec<Exchange>,
+    /// Whether the store lost what was said before, and no reply has said so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lost: bool,
 }
 
 impl Stored {
@@ -44,6 +47,7 @@ impl Stored {
             oldest: resumed.oldest,
             next: resumed.next,
             unstored: resumed.unstored.into(),
+            lost: resumed.lost,
             ..Self::default()
         }
     }
@@ -57,6 +61,7 @@ impl Stored {
             oldest: self.oldest,
             next: self.next,
             unstored: self.unstored.iter().cloned().collect(),
+            lost: self.lost,
         }
     }
 }

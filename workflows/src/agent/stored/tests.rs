@@ -216,7 +216,7 @@ fn a_conversation_that_was_cleared_has_neither_summary_nor_outlines_from_before(
     assert_eq!((stored.view().from, stored.count()), (10, 2));
     assert_eq!(stored.said().count(), 0);
     stored.cleared(3);
-    assert_eq!(stored.oldest(), 10, "what is cleared never comes back");
+    assert_eq!(stored.ends().0, 10, "what is cleared never comes back");
 }
 
 #[test]
@@ -233,6 +233,9 @@ fn a_store_that_was_put_back_to_an_earlier_state_is_taken_as_it_is() {
     assert_eq!((stored.next(), positions(&stored).len()), (4, 4));
     assert_eq!(stored.unstored_count(), 1);
     assert_eq!(stored.missing(), None);
+    assert!(stored.handed_over("main".to_owned()).lost);
+    assert!(stored.take_lost());
+    assert!(!stored.take_lost(), "it is told once");
 }
 
 #[test]
