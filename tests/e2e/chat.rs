@@ -164,7 +164,9 @@ async fn a_closed_conversation_goes_on_with_its_messages_or_is_begun_anew() {
     let arguments = [id.as_str()];
     let anew = [id.as_str(), "--new"];
 
-    let unborn = Talk::of(&bed, &arguments, "/close\n").await;
+    let unborn = Talk::of(&bed, &arguments, "/close\nHi\n\nHo\n").await;
+    let left = Talk::of(&bed, &arguments, "/quit\nHi").await;
+    let nothing = Talk::of(&bed, &arguments, "/close\n\n/quit\n").await;
     let open = Talk::of(&bed, &arguments, "Hi\n").await;
     let twice = Talk::of(&bed, &anew, "Hi\n").await;
     let closed = Talk::of(&bed, &arguments, "/close\nHi\n").await;
@@ -176,14 +178,16 @@ async fn a_closed_conversation_goes_on_with_its_messages_or_is_begun_anew() {
     let anew = Talk::of(&bed, &anew, "Hi\n").await;
 
     assert!(unborn.stderr.contains("nothing to close"), "{unborn:?}");
+    for (ended, unsent) in [(&unborn, 2), (&left, 1), (&closed, 1)] {
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        let told = format!("lines that were not sent: {unsent}\n");
+        assert!(ended.stderr.contains(&told), "{ended:?}");
+    }
+    assert_eq!(nothing.code, Some(0), "{nothing:?}");
     assert_eq!(open.code, Some(0), "{open:?}");
     assert_eq!(twice.code, Some(1), "{twice:?}");
     assert!(twice.stderr.contains("is still open"), "{twice:?}");
-    assert_eq!(
-        (closed.code, closed.stdout.as_str()),
-        (Some(0), ""),
-        "{closed:?}"
-    );
+    assert_eq!(closed.stdout, "", "{closed:?}");
     assert!(
         closed.stderr.contains(&format!("`{id}` is closed")),
         "{closed:?}"
@@ -217,6 +221,7 @@ async fn what_stands_in_the_way_is_told_with_what_to_do() {
 
     let other = Talk::of(&bed, &[&id], "Hi\n").await;
     let namespace = Talk::of(&bed, &["--namespace", "a b"], "Hi\n").await;
+    let broken = Talk::of(&bed, &["a\nb"], "Hi\n").await;
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     bed.temporal_address = listener.local_addr().expect("an address").to_string();
     drop(listener);
@@ -225,6 +230,7 @@ async fn what_stands_in_the_way_is_told_with_what_to_do() {
     for (ended, part) in [
         (other, "a workflow of the type `Other`"),
         (namespace, "namespace has a segment"),
+        (broken, "id has a control character"),
         (alone, "run `notekeeper dev`, or set TEMPORAL_ADDRESS"),
     ] {
         assert_eq!(

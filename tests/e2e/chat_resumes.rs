@@ -265,6 +265,68 @@ async fn new_and_clear_remove_what_is_kept_and_nothing_else() {
     bed.finish().await;
 }
 
+/// Also where the command has more blanks than it needs.
+#[tokio::test]
+async fn a_cleared_conversation_goes_on_for_all_who_talk_in_it_and_for_who_comes_back() {
+    let bed = Bed::new().await;
+    let endpoint = Endpoint::start().await;
+    let _worker = endpoint.worker(&bed).await;
+    let id = format!("chat-{:016x}", rand::random::<u64>());
+    say(&bed, &endpoint, &[&id], "One.", "1").await;
+    let mut other = Talk::start(&bed, &[&id]);
+    other.is_told("goes on").await;
+
+    let cleared = Talk::of(&bed, &[&id], "/clear  yes \n").await;
+    endpoint.then_answer(json!({"content": "2"}));
+    other.write("Two.\n");
+    other.hears("2").await;
+    let other = other.ended().await;
+
+    assert_eq!(cleared.code, Some(0), "{cleared:?}");
+    let removed = "2 messages are removed; notes and facts stay";
+    assert!(cleared.stderr.contains(removed), "{cleared:?}");
+    assert_eq!(other.code, Some(0), "{other:?}");
+    assert_eq!(sent(&endpoint).await, said(&[], "Two."));
+    say(&bed, &endpoint, &[&id], "Three.", "3").await;
+    assert_eq!(sent(&endpoint).await, said(&[("Two.", "2")], "Three."));
+
+    // One that was closed as well begins anew, with nothing that could be lost.
+    let closed = Talk::of(&bed, &[&id], "/clear yes\n/close\n").await;
+    assert_eq!(closed.code, Some(0), "{closed:?}");
+    eventually("the workflow has ended", || async {
+        let ended = Talk::of(&bed, &[&id], "").await;
+        ended.stderr.contains("new conversation").then_some(())
+    })
+    .await;
+    say(&bed, &endpoint, &[&id], "Four.", "4").await;
+    assert_eq!(sent(&endpoint).await, said(&[], "Four."));
+    bed.finish().await;
+}
+
+#[tokio::test]
+async fn flags_that_a_conversation_which_goes_on_does_not_heed_are_told() {
+    let bed = Bed::new().await;
+    let endpoint = Endpoint::start().await;
+    let _worker = endpoint.worker(&bed).await;
+    let id = format!("chat-{:016x}", rand::random::<u64>());
+    let began = [id.as_str(), "--namespace", "customers/ada", "--facts"];
+    let told = "what is given now doesn't count";
+    let new = say(&bed, &endpoint, &began, "One.", "1").await;
+    let same = Talk::of(&bed, &began, "").await;
+    let plain = Talk::of(&bed, &[&id], "").await;
+    for ended in [new, same, plain] {
+        assert!(!ended.stderr.contains(told), "{ended:?}");
+    }
+
+    let other = ["--namespace", "other", "--facts", "--model", "nope"];
+    let other = [&[id.as_str()], &other[..]].concat();
+    let heard = say(&bed, &endpoint, &other, "Two.", "2").await;
+    let line = format!("{told}: --namespace, --model;");
+    assert_eq!(heard.stderr.matches(&line).count(), 1, "{heard:?}");
+    assert_eq!(sent(&endpoint).await, said(&[("One.", "1")], "Two."));
+    bed.finish().await;
+}
+
 #[tokio::test]
 async fn facts_are_offered_and_a_window_leaves_the_older_messages_in_the_store() {
     let bed = Bed::new().await;

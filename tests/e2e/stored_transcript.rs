@@ -2,6 +2,7 @@
 
 mod cancelled;
 mod chat;
+mod erased;
 mod failures;
 mod history;
 mod large_turns;

@@ -12,7 +12,7 @@ use notekeeper_store::Store;
 use notekeeper_workflows::{AgentInput, AgentWorkflow, InjectionErrors};
 use serde_json::json;
 
-use super::{conversing, heard};
+use super::{conversing, erased::erase, heard};
 use crate::support::{Agent, Bed, Hosted, Way, activities_of, failure_type, history, say, state};
 
 /// Answers `answer {n}`, and keeps each request; summarises as `what was said before`.
@@ -335,6 +335,28 @@ async fn a_summary_that_is_due_where_all_was_cleared_is_not_missed() {
     let last = model.heard().pop().expect("a request");
     assert_eq!(texts(&last), ["d"]);
     assert_eq!(model.summaries().len(), 0);
+    worker.stop().await;
+    bed.finish().await;
+}
+
+/// Also where a message whose summary can't be made fails.
+#[tokio::test]
+async fn a_summary_that_is_due_where_all_was_erased_fails_no_message() {
+    let bed = Bed::new().await;
+    let model = Arc::new(Listening::default());
+    let worker = hosted(&bed, &model).await;
+    let mut input = with_history(&bed, vec![summary(6, 2)]);
+    input.summary_errors = InjectionErrors::Raise;
+    let agent = bed.start(input).await;
+    say_all(&agent, &["a", "b", "c"]).await;
+
+    erase(&bed).await;
+    let reply = say(&agent, "d").await.expect("an answer");
+
+    assert!(reply.begun_anew);
+    assert_eq!(reply.summary_skipped, None);
+    let last = model.heard().pop().expect("a request");
+    assert_eq!(texts(&last), ["d"]);
     worker.stop().await;
     bed.finish().await;
 }

@@ -1,5 +1,7 @@
 //! `notekeeper chat`: talk to an agent in the terminal.
 
+mod arguments;
+mod asides;
 mod conversation;
 mod failure;
 mod history;
@@ -14,24 +16,21 @@ mod workers;
 use std::{path::Path, process::ExitCode, time::Duration};
 
 use anyhow::{Context as _, bail};
-use clap::Args;
-use notekeeper_contract::ChatMessage;
-use notekeeper_domain::{AGENT_NAME_DEFAULT, ConversationId, Scope};
-use notekeeper_workflows::Reply;
+use notekeeper_domain::{ConversationId, Scope};
 
-use crate::{arguments::TemporalArgs, config::File, connection::TemporalTarget, exit::Exit};
+use crate::{config::File, connection::TemporalTarget, exit::Exit};
+
+pub(crate) use self::arguments::ChatArgs;
 
 use self::{
+    arguments::Given,
     conversation::{Answer, Beginning, Conversation},
     failure::Unanswered,
-    input::{Input, Line},
+    input::{Input, Line, Rest},
     opening::Opening,
     screen::Screen,
     watch::Watch,
 };
-
-/// Exchanges of an earlier conversation that are shown when it goes on, where nothing is said.
-const EXCHANGES_SHOWN: usize = 3;
 
 /// Seconds that a pipe waits for an answer where nothing is said: longer than Temporal tries to get
 /// one, so that a failure comes as itself.
@@ -49,106 +48,34 @@ const COMMANDS: &str = "\
 /help      this list
 A message that begins with a slash needs a blank before it.";
 
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Each line is a message; a pasted text with several lines is one. Where standard input is no \
-terminal, each of its lines is a message, the answers go to standard output, and the exit code is 0 \
-if every message was answered, 1 if one wasn't, or not in time.
-
-Examples:
-  notekeeper chat
-  notekeeper chat travel --namespace customers/ada --instructions 'Be brief.'
-  notekeeper chat travel --namespace customers/ada --facts --history window:40 --last 10
-  printf 'I like green tea; remember that.\\n' | notekeeper chat")]
-pub(crate) struct ChatArgs {
-    /// Id of the conversation, which is a workflow: begun if there is none, or else continued; where the
-    /// workflow has ended, with the messages that its store keeps.
-    #[arg(default_value = "chat", value_name = "CONVERSATION")]
-    conversation: String,
-
-    /// Begin anew where the conversation was closed, and remove the messages that are kept of it. On a
-    /// terminal it is asked whether that is meant.
-    #[arg(long)]
-    new: bool,
-
-    /// Show so many exchanges of a conversation that goes on; 0 for none.
-    #[arg(long, value_name = "EXCHANGES", default_value_t = EXCHANGES_SHOWN)]
-    last: usize,
-
-    /// Whose notes the agent keeps: the namespace, of segments with `/` between. It counts when the
-    /// conversation's workflow begins, as do the next six.
-    #[arg(
-        id = "memory_namespace",
-        long = "namespace",
-        value_name = "NAMESPACE",
-        default_value = "chat"
-    )]
-    namespace: String,
-
-    /// Agent whose notes they are, inside the namespace.
-    #[arg(long, value_name = "NAME", default_value = AGENT_NAME_DEFAULT)]
-    agent_name: String,
-
-    /// Which of the worker's models answers.
-    #[arg(long, value_name = "NAME", default_value = "default")]
-    model: String,
-
-    /// What the agent should know and do beside remembering.
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    instructions: String,
-
-    /// Under which id the store keeps the messages, inside the namespace, where it isn't the
-    /// conversation's own.
-    #[arg(id = "kept_as", long = "conversation", value_name = "ID")]
-    kept_as: Option<String>,
-
-    /// Give the model tools that remember, recall and forget facts.
-    #[arg(long)]
-    facts: bool,
-
-    /// What of the conversation is sent to the model: `window:N` for the latest messages, `tokens:N`
-    /// for as many as fit, or a JSON file with a list of policies [default: all of it].
-    #[arg(long, value_name = "POLICY")]
-    history: Option<String>,
-
-    /// Task queue of the activities [default: notekeeper].
-    #[arg(long, env = "NOTEKEEPER_TASK_QUEUE", value_name = "NAME")]
-    task_queue: Option<String>,
-
-    /// Task queue of the workflows [default: notekeeper-workflows].
-    #[arg(long, env = "NOTEKEEPER_WORKFLOW_TASK_QUEUE", value_name = "NAME")]
-    workflow_task_queue: Option<String>,
-
-    /// Longest wait for one answer, in seconds; 0 for none [default: 900, and none at a terminal].
-    ///
-    /// A message that has no answer by then ends the chat with 1; it is kept if it was taken.
-    #[arg(long, value_name = "SECONDS")]
-    timeout: Option<u32>,
-
-    #[command(flatten)]
-    temporal: TemporalArgs,
-}
-
 pub(crate) fn run(config: Option<&Path>, args: ChatArgs) -> anyhow::Result<ExitCode> {
     let file = File::read(config)?;
     if args.conversation.trim().is_empty() {
         bail!("the conversation's id is empty; leave it out for `chat`");
     }
-    Scope::resolve(&args.namespace, &args.agent_name)?;
+    if args.conversation.chars().any(char::is_control) {
+        bail!(
+            "the conversation's id has a control character, such as a line break; choose another id"
+        );
+    }
     if let Some(id) = &args.kept_as {
         ConversationId::parse(id).context("--conversation")?;
     }
     let history = args.history.as_deref().map(history::policies);
-    let target = TemporalTarget::resolve(&file.temporal(&args.temporal))?;
-    let beginning = Beginning {
-        anew: args.new,
+    let given = Given {
         namespace: args.namespace,
         agent_name: args.agent_name,
         model: args.model,
         instructions: args.instructions,
         conversation: args.kept_as,
-        history: history.transpose()?.unwrap_or_default(),
+        history: history.transpose()?,
         facts: args.facts,
+    };
+    Scope::resolve(given.namespace(), given.agent_name())?;
+    let target = TemporalTarget::resolve(&file.temporal(&args.temporal))?;
+    let beginning = Beginning {
+        anew: args.new,
+        given,
         task_queue: file.task_queue(args.task_queue.as_deref()),
         workflow_task_queue: file.workflow_task_queue(args.workflow_task_queue.as_deref()),
     };
@@ -168,8 +95,8 @@ struct Chat {
     screen: Screen,
     input: Input,
     watch: Watch,
-    /// Messages of this session without an answer.
-    unanswered: usize,
+    /// Messages of this session without an answer, and commands that failed.
+    failed: usize,
     /// Whether the last answer isn't in the transcript yet.
     unstored: bool,
 }
@@ -177,7 +104,7 @@ struct Chat {
 /// What follows a line.
 enum Next {
     Line,
-    Leave(ExitCode),
+    Leave(Exit),
 }
 
 impl Chat {
@@ -195,7 +122,7 @@ impl Chat {
             input,
             conversation,
             screen,
-            unanswered: 0,
+            failed: 0,
             unstored: false,
         })
     }
@@ -217,19 +144,38 @@ impl Chat {
                     self.screen.remark("Ctrl-D or /quit leaves.");
                     Next::Line
                 }
-                Line::End => Next::Leave(self.exit_code()),
+                Line::End => return Ok(self.exit().into()),
             };
-            if let Next::Leave(code) = next {
-                return Ok(code);
+            if let Next::Leave(exit) = next {
+                return Ok(self.leave(exit).into());
             }
         }
     }
 
+    /// What it ends with, where lines may follow that nobody reads.
+    fn leave(&mut self, exit: Exit) -> Exit {
+        if matches!(exit, Exit::Interrupted) {
+            return exit;
+        }
+        let Rest { lines, more } = self.input.rest();
+        if lines == 0 {
+            return exit;
+        }
+        let count = match more {
+            true => format!("more than {lines}"),
+            false => lines.to_string(),
+        };
+        self.screen.problem(&format!(
+            "error: the chat has ended before all lines were read; lines that were not sent: {count}"
+        ));
+        Exit::Failed
+    }
+
     async fn welcome(&self, opening: Opening, exchanges: usize) {
         let id = self.conversation.id();
-        let (said, has_history) = match opening {
+        let (said, has_history) = match &opening {
             Opening::New => (format!("new conversation `{id}`"), false),
-            Opening::GoesOn => (format!("conversation `{id}` goes on"), true),
+            Opening::GoesOn { .. } => (format!("conversation `{id}` goes on"), true),
             Opening::Resumes(count) => {
                 let said = format!("conversation `{id}` goes on with its {count} messages");
                 (said, true)
@@ -246,6 +192,15 @@ impl Chat {
             }
         };
         self.screen.remark(&format!("{said}; /help lists commands"));
+        if let Opening::GoesOn { unheeded } = &opening
+            && !unheeded.is_empty()
+        {
+            let flags = unheeded.join(", ");
+            self.screen.remark(&format!(
+                "it keeps what it began with, so what is given now doesn't count: {flags}; it counts once the \
+                 conversation was ended with /close and begins again"
+            ));
+        }
         if has_history && exchanges > 0 {
             self.history(Some(exchanges)).await;
         }
@@ -263,8 +218,8 @@ impl Chat {
     }
 
     async fn command(&mut self, command: &str) -> anyhow::Result<Next> {
-        match command {
-            "quit" | "exit" => return Ok(Next::Leave(self.exit_code())),
+        match one_spaced(command).as_str() {
+            "quit" | "exit" => return Ok(Next::Leave(self.exit())),
             "help" => self.screen.remark(COMMANDS),
             "history" => self.history(None).await,
             "clear" => self.screen.remark(
@@ -275,7 +230,10 @@ impl Chat {
                 Ok(count) => self.screen.remark(&format!(
                     "{count} messages are removed; notes and facts stay"
                 )),
-                Err(error) => self.screen.problem(&format!("error: {error:#}")),
+                Err(error) => {
+                    self.screen.problem(&format!("error: {error:#}"));
+                    self.failed += 1;
+                }
             },
             "close" => {
                 let id = self.conversation.id();
@@ -286,7 +244,7 @@ impl Chat {
                 } else {
                     self.screen.remark("there is nothing to close");
                 }
-                return Ok(Next::Leave(self.exit_code()));
+                return Ok(Next::Leave(self.exit()));
             }
             other => self
                 .screen
@@ -308,11 +266,11 @@ impl Chat {
         }
         let told = unanswered.told(self.conversation.id());
         self.screen.problem(&told);
-        self.unanswered += 1;
+        self.failed += 1;
         Ok(match unanswered {
-            Unanswered::Closed | Unanswered::TimedOut { .. } => Next::Leave(Exit::Failed.into()),
+            Unanswered::Closed | Unanswered::TimedOut { .. } => Next::Leave(Exit::Failed),
             Unanswered::Interrupted { .. } if !self.input.is_terminal() => {
-                Next::Leave(Exit::Interrupted.into())
+                Next::Leave(Exit::Interrupted)
             }
             Unanswered::Interrupted { .. } | Unanswered::Failed { .. } => Next::Line,
         })
@@ -325,7 +283,7 @@ impl Chat {
             Answer::Unstored(reply) => (reply, true),
         };
         self.unstored = unstored;
-        self.asides(&reply).await;
+        asides::show(&self.conversation, self.screen, &reply).await;
         self.screen.answer(&reply.text)?;
         if unstored {
             self.screen.remark(UNSTORED);
@@ -333,40 +291,19 @@ impl Chat {
         Ok(())
     }
 
-    /// Shows which tools were called for a reply, and what it had to do without.
-    async fn asides(&self, reply: &Reply) {
-        if reply.requests > 1
-            && let Ok(messages) = self.conversation.transcript().await
-        {
-            let prompt = |message: &ChatMessage| matches!(message, ChatMessage::User { .. });
-            let start = messages.iter().rposition(prompt).unwrap_or_default();
-            self.screen.tools(&messages[start..]);
-        }
-        if let Some(skip) = reply.skipped.last() {
-            let error = &skip.error_type;
-            self.screen.remark(&format!(
-                "answered without memory, whose store failed: {error}"
-            ));
-        }
-        if let Some(error) = &reply.grounding_skipped {
-            self.screen.remark(&format!(
-                "answered without what grounds the conversation, whose source failed: {error}"
-            ));
-        }
-        if !reply.grounding_partial.is_empty() {
-            let unheard = reply.grounding_partial.join(", ");
-            self.screen.remark(&format!(
-                "answered without what these sources know, which weren't heard: {unheard}"
-            ));
-        }
-    }
-
-    fn exit_code(&self) -> ExitCode {
-        let all_is_well = self.unanswered == 0 && !self.unstored;
-        let exit = match self.input.is_terminal() || all_is_well {
+    fn exit(&self) -> Exit {
+        let all_is_well = self.failed == 0 && !self.unstored;
+        match self.input.is_terminal() || all_is_well {
             true => Exit::Done,
             false => Exit::Failed,
-        };
-        exit.into()
+        }
+    }
+}
+
+/// A command with one blank between its words, however many there are.
+fn one_spaced(command: &str) -> String {
+    match command.starts_with(char::is_whitespace) {
+        true => command.to_owned(),
+        false => command.split_whitespace().collect::<Vec<_>>().join(" "),
     }
 }

@@ -4,21 +4,21 @@ use std::{future::Future, time::Duration};
 
 use anyhow::{Context as _, anyhow, bail};
 use notekeeper_contract::{ChatMessage, FailureType};
-use notekeeper_domain::HistoryPolicy;
 use notekeeper_workflows::{
     ActivityQueue, AgentInput, AgentState, AgentWorkflow, ConversationPlace, KnownReply,
     MemorySettings, Reply, SendMessage, TRANSCRIPT_BYTES_MAX,
 };
 use temporalio_client::{
-    Client, RpcOptions, WorkflowGetResultOptions, WorkflowHandle, WorkflowIdConflictPolicy,
-    WorkflowIdReusePolicy, WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartUpdateOptions,
-    WorkflowUpdateHandle, WorkflowUpdateWithStartOptions,
+    Client, RpcOptions, WorkflowHandle, WorkflowIdConflictPolicy, WorkflowIdReusePolicy,
+    WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartUpdateOptions, WorkflowUpdateHandle,
+    WorkflowUpdateWithStartOptions,
     errors::{WorkflowInteractionError, WorkflowQueryError},
 };
 
 use crate::random;
 
 use super::{
+    arguments::Given,
     failure::{Refusal, Unanswered},
     kept::{Kept, Known},
     said::{Said, latest_exchanges},
@@ -29,9 +29,6 @@ use super::{
 /// Longest wait for the transcript: the worker that answers may be away.
 pub(super) const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Longest wait for the end of a workflow that was asked to close.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(15);
-
 /// How long to wait before a message is sent again.
 const AGAIN: Duration = Duration::from_millis(300);
 
@@ -39,15 +36,7 @@ const AGAIN: Duration = Duration::from_millis(300);
 pub(super) struct Beginning {
     /// Whether a closed conversation of this id is no obstacle, and what is kept of it goes.
     pub(super) anew: bool,
-    pub(super) namespace: String,
-    pub(super) agent_name: String,
-    pub(super) model: String,
-    pub(super) instructions: String,
-    /// Id of the conversation in its scope, where it isn't the workflow's.
-    pub(super) conversation: Option<String>,
-    pub(super) history: Vec<HistoryPolicy>,
-    /// Whether the model keeps facts.
-    pub(super) facts: bool,
+    pub(super) given: Given,
     pub(super) task_queue: String,
     pub(super) workflow_task_queue: String,
 }
@@ -142,22 +131,26 @@ impl Conversation {
         Ok(!said.is_empty())
     }
 
-    /// Ends the workflow, if there is one, and removes the messages that a store keeps.
-    pub(super) async fn clear(&mut self) -> anyhow::Result<u64> {
+    /// Removes the messages that a store keeps. A run goes on with what is left, which is none, and so does
+    /// everybody else who talks in it.
+    pub(super) async fn clear(&self) -> anyhow::Result<u64> {
         match self.kept.count().await {
-            Known::Messages(_) => {}
+            Known::Messages(_) | Known::Cleared => {}
             Known::NotKept => bail!("no store keeps its messages; /close ends it with them"),
             Known::Nothing(error) => return Err(error),
         }
         if self.goes_on {
-            self.close().await?;
-            let ended = self.handle.get_result(WorkflowGetResultOptions::default());
-            // However it ended.
-            let ended = tokio::time::timeout(CLOSE_TIMEOUT, ended).await;
-            if ended.is_err() {
-                bail!("its workflow hasn't ended within {CLOSE_TIMEOUT:?}; nothing is removed");
+            let state = self.state().await?;
+            // The run would store these afterwards.
+            if state.waiting > 0 {
+                bail!("a message is being answered; nothing is removed before its answer is there");
             }
-            (self.goes_on, self.takes_over) = (false, true);
+            if state.conversation.is_some_and(|kept| kept.unstored > 0) {
+                bail!(
+                    "an answer couldn't be stored yet, so nothing is removed; it is stored before the next \
+                     message is answered"
+                );
+            }
         }
         self.kept.clear().await
     }
@@ -313,22 +306,23 @@ impl Conversation {
 
 impl Beginning {
     pub(super) fn input(&self) -> AgentInput {
+        let given = &self.given;
         let mut memory = MemorySettings {
-            agent_name: self.agent_name.clone(),
+            agent_name: given.agent_name().to_owned(),
             ..MemorySettings::default()
         };
         memory.activities.queue = ActivityQueue::Named(self.task_queue.clone());
         AgentInput {
-            namespace: self.namespace.clone(),
+            namespace: given.namespace().to_owned(),
             memories: vec![memory],
-            instructions: self.instructions.clone(),
-            model: self.model.clone(),
+            instructions: given.instructions.clone().unwrap_or_default(),
+            model: given.model().to_owned(),
             conversation: ConversationPlace {
-                id: self.conversation.clone(),
+                id: given.conversation.clone(),
                 store: None,
             },
-            history: self.history.clone(),
-            fact_tools: self.facts,
+            history: given.history.clone().unwrap_or_default(),
+            fact_tools: given.facts,
             ..AgentInput::default()
         }
     }

@@ -80,6 +80,8 @@ pub(super) struct Kept {
 pub(super) enum Known {
     /// How many there are.
     Messages(u64),
+    /// There are none, though there were some: they were cleared.
+    Cleared,
     /// The store keeps no transcripts.
     NotKept,
     /// Nobody can say, and why.
@@ -101,7 +103,10 @@ impl Kept {
     /// How many messages there are.
     pub(super) async fn count(&self) -> Known {
         match self.page(Some(0), None).await {
-            Ok(there) => Known::Messages(there.next.saturating_sub(there.oldest)),
+            Ok(there) => match there.next.saturating_sub(there.oldest) {
+                0 if there.next > 0 => Known::Cleared,
+                count => Known::Messages(count),
+            },
             Err(error) if is_of(&error, FailureType::Unsupported) => Known::NotKept,
             Err(error) => Known::Nothing(error),
         }

@@ -29,7 +29,10 @@ pub(super) enum Opening {
     /// There is none.
     New,
     /// Its workflow is open.
-    GoesOn,
+    GoesOn {
+        /// Flags of this call that say otherwise than how it began, which counts.
+        unheeded: Vec<&'static str>,
+    },
     /// A store keeps so many messages of it, and another workflow goes on with them.
     Resumes(u64),
     /// So many messages were cleared, and another workflow begins.
@@ -78,15 +81,17 @@ impl Conversation {
             Found::Open { task_queue } => {
                 self.workflow_task_queue = task_queue;
                 self.goes_on = true;
-                self.kept = self.kept_by_run().await;
-                return Ok(Opening::GoesOn);
+                let unheeded = self.take_as_it_began().await;
+                return Ok(Opening::GoesOn { unheeded });
             }
             Found::Ended(status) => Some(how_it_ended(status)),
             Found::Nothing => None,
         };
         self.takes_over = ended.is_some();
         match (self.kept.count().await, self.beginning.anew) {
-            (Known::Messages(0) | Known::NotKept, true) => Ok(Opening::New),
+            (Known::Messages(0) | Known::Cleared | Known::NotKept, true) => Ok(Opening::New),
+            // Nothing is lost where one begins that was cleared.
+            (Known::Cleared, false) => Ok(Opening::New),
             (Known::Messages(count), true) => {
                 let question = format!(
                     "remove the {count} messages that are kept of conversation `{id}`, which can't be \
@@ -117,12 +122,15 @@ impl Conversation {
         }
     }
 
-    /// Where the open run keeps its messages: what it began with counts, not what is said now.
-    async fn kept_by_run(&self) -> Kept {
+    /// Takes in where the open run keeps its messages: what it began with counts, not what is said now. Gives
+    /// the flags that say otherwise.
+    async fn take_as_it_began(&mut self) -> Vec<&'static str> {
+        let given = &self.beginning.given;
         let queue = self.beginning.task_queue.clone();
         // This call's flags may name another tenant than the run's.
         let Some(input) = began_with(&self.client, &self.id).await else {
-            return Kept::new(self.client.clone(), queue, None);
+            self.kept = Kept::new(self.client.clone(), queue, None);
+            return given.unheeded(None);
         };
         // Continued runs have the conversation from the first.
         let known = self.state().await.ok().and_then(|state| state.conversation);
@@ -131,7 +139,9 @@ impl Conversation {
             Some(ActivityQueue::Named(queue)) => queue.clone(),
             _ => queue,
         };
-        Kept::new(self.client.clone(), queue, Some(place))
+        let unheeded = given.unheeded(Some((&input, &place)));
+        self.kept = Kept::new(self.client.clone(), queue, Some(place));
+        unheeded
     }
 }
 
