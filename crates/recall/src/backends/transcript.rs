@@ -1,23 +1,15 @@
 //! The source over the transcripts of a store.
 
-use std::{
-    cmp::{Ordering, Reverse},
-    collections::BTreeSet,
-    ops::Range,
-    sync::Arc,
-};
+mod best;
+
+use std::{cmp::Reverse, ops::Range, sync::Arc};
 
 use async_trait::async_trait;
-use notekeeper_domain::{
-    ConversationId, Item, LISTED_MAX, Message, RecordIds, StoredMessage, is_blank, text_terms,
-};
+use notekeeper_domain::{ConversationId, Item, LISTED_MAX, RecordIds};
 use notekeeper_store::{ListedConversation, MessageSelection, Store, TranscriptStore};
-use serde_json::json;
 
-use super::{
-    kept_items::{cut, lacks, metadata},
-    own_rows,
-};
+use self::best::Best;
+use super::{kept_items::lacks, own_rows};
 use crate::{
     Answer, OpenStores, Source, SourceCall, SourceError, SourceQuery, WriteOperation, Written,
 };
@@ -34,9 +26,6 @@ const MESSAGES_MAX: u64 = 1_000;
 /// Fewest messages that are asked for at once, and most.
 const STEP_MIN: u64 = 32;
 const STEP_MAX: u64 = 512;
-
-/// Messages that are looked at before other tasks get their turn, in bytes of JSON.
-const SHARE_BYTES: usize = 64 * 1024;
 
 /// About how much a query looks through in all, in bytes of JSON.
 const BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -138,156 +127,6 @@ fn transcripts(store: &dyn Store) -> Result<&dyn TranscriptStore, SourceError> {
         .ok_or_else(|| lacks(store, "keeps no transcripts", "name another store"))
 }
 
-/// The best of the messages that were seen so far.
-struct Best<'q> {
-    source: &'q str,
-    ids: &'q RecordIds,
-    query: &'q SourceQuery,
-    /// What is looked for.
-    words: BTreeSet<String>,
-    /// Best first.
-    found: Vec<(Rank, Item)>,
-    /// How much was looked at, in bytes of JSON.
-    bytes: usize,
-    /// The same, since others had their turn.
-    share: usize,
-    /// Whether messages were left out that are older than those.
-    leaves_older: bool,
-}
-
-/// Where a message stands among others.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Rank {
-    score: f64,
-    /// Place of its conversation, the newest first.
-    conversation: usize,
-    position: u64,
-}
-
-impl Rank {
-    fn is_before(&self, other: &Self) -> bool {
-        let by_age = || {
-            let conversation = self.conversation.cmp(&other.conversation);
-            conversation.then(other.position.cmp(&self.position))
-        };
-        let by_score = other.score.partial_cmp(&self.score);
-        by_score.unwrap_or(Ordering::Equal).then_with(by_age) == Ordering::Less
-    }
-}
-
-impl<'q> Best<'q> {
-    fn new(source: &'q TranscriptSource, query: &'q SourceQuery) -> Self {
-        Self {
-            source: &source.name,
-            ids: &source.ids,
-            query,
-            words: text_terms(&query.text).into_iter().collect(),
-            found: Vec::new(),
-            bytes: 0,
-            share: 0,
-            leaves_older: false,
-        }
-    }
-
-    fn offer(
-        &mut self,
-        conversation: (usize, &ConversationId),
-        position: u64,
-        message: &StoredMessage,
-    ) {
-        self.bytes += message.as_json().len();
-        self.share += message.as_json().len();
-        let text = said(message);
-        let is_ranked = !self.words.is_empty();
-        let score = if is_ranked { self.shared(&text) } else { 0.0 };
-        if is_blank(&text) || (is_ranked && score == 0.0) {
-            return;
-        }
-        let (place, conversation) = conversation;
-        let rank = Rank {
-            score,
-            conversation: place,
-            position,
-        };
-        let (text, known) = cut(
-            &text,
-            metadata([
-                ("conversation", json!(conversation.as_str())),
-                ("position", json!(position)),
-                ("role", json!(message.role())),
-            ]),
-        );
-        if !self.query.condition.matches(&known) {
-            return;
-        }
-        let place = self
-            .found
-            .partition_point(|(other, _)| other.is_before(&rank));
-        if place < self.query.limit {
-            let item = Item::new(text, self.source)
-                .with_id(self.ids.id(&format!("{conversation}#{position}")))
-                .with_metadata(known);
-            self.found.insert(place, (rank, item));
-            self.found.truncate(self.query.limit);
-        }
-    }
-
-    /// Which part of the words that are looked for a text has.
-    #[expect(clippy::cast_precision_loss, reason = "no query has so many words")]
-    fn shared(&self, text: &str) -> f64 {
-        let has: BTreeSet<String> = text_terms(text).into_iter().collect();
-        let shared = self.words.intersection(&has);
-        shared.count() as f64 / self.words.len() as f64
-    }
-
-    /// Whether others are to have their turn.
-    fn is_due(&mut self) -> bool {
-        let is_due = self.share > SHARE_BYTES;
-        if is_due {
-            self.share = 0;
-        }
-        is_due
-    }
-
-    fn is_enough(&self) -> bool {
-        self.bytes >= BYTES_MAX
-    }
-
-    /// The answer, by what else there is.
-    fn answer(self, leaves_unlisted: bool) -> Answer {
-        // Unranked ones come newest first: where there are as many as are wanted, no older one would follow.
-        let wants_older = !self.words.is_empty() || self.found.len() < self.query.limit;
-        let is_part = leaves_unlisted || (self.leaves_older && wants_older);
-        let source = self.source;
-        Answer::of(self.items()).looked_in_part(source, is_part)
-    }
-
-    fn items(self) -> Vec<Item> {
-        let is_ranked = !self.words.is_empty();
-        let items = self.found.into_iter().map(|(rank, item)| match is_ranked {
-            true => item.with_score(rank.score),
-            false => item,
-        });
-        items.collect()
-    }
-}
-
-/// What a message says, without calls of tools and what stands in for other messages.
-fn said(message: &StoredMessage) -> String {
-    let mut texts: Vec<String> = Vec::new();
-    for message in message.to_messages() {
-        match message {
-            Message::System { text } | Message::Assistant { text, .. } => texts.push(text),
-            Message::Tool { content, .. } => texts.push(content),
-            Message::User { parts } => {
-                texts.extend(parts.iter().map(|part| part.text().to_owned()));
-            }
-        }
-    }
-    texts.retain(|text| !is_blank(text));
-    texts.join("\n")
-}
-
 /// Offers the newest messages of a conversation, from step to step backwards, so that where there are too
 /// many the older ones are left out. Steps are small where messages are large.
 async fn look_through(
@@ -373,7 +212,7 @@ impl Source for TranscriptSource {
         }
         let store = self.stores.open(&self.store, call).await?;
         let transcripts = transcripts(&*store)?;
-        let mut best = Best::new(self, query);
+        let mut best = Best::new(&self.name, &self.ids, query);
         let chosen = self.conversations(transcripts, call).await?;
         best.leaves_older = chosen.leaves_older;
         for (place, conversation) in chosen.ids.iter().enumerate() {
