@@ -105,6 +105,17 @@ async fn what_the_model_can_correct_reaches_it_as_a_tool_error() {
             "arguments don't fit",
         ),
         ("write_memory", json!("{not json"), "arguments don't fit"),
+        (
+            "write_memory",
+            json!(["x", "note"]),
+            "expected a JSON object",
+        ),
+        ("read_memory", json!("[\"note\"]"), "expected a JSON object"),
+        (
+            "read_memory",
+            json!({"file": 1}),
+            "at `file`: expected a string",
+        ),
         ("read_memory", json!({"file": "nowhere"}), "no such file"),
         (
             "delete_memory",

@@ -123,7 +123,10 @@ fn a_value_of_another_type_is_refused_with_its_place_and_is_not_repeated() {
     of_the_sdk["events"][0]["event_id"] = "my secret".into();
     let of_tools = JUST_STARTED.replace(r#""attempt": 1"#, r#""attempt": "my secret""#);
     let refused = [
-        (of_the_sdk.to_string(), "`events[0].event_id`: expected i64"),
+        (
+            of_the_sdk.to_string(),
+            "`events[0].event_id`: expected a whole number",
+        ),
         (
             of_tools,
             "EventAttributes.attempt`: the value can't be used",

@@ -55,6 +55,14 @@ impl CallFailure {
         )
     }
 
+    /// The same, said of `what` where the activity says it of the only memory that it was asked for.
+    pub(crate) fn said_of(mut self, what: &str) -> Self {
+        if let Some(said) = self.message.strip_prefix("memory 0 (from 0): ") {
+            self.message = format!("{what}: {said}");
+        }
+        self
+    }
+
     /// A failure of our own making.
     pub(crate) fn new(kind: FailureType, message: impl Into<String>) -> Self {
         Self::named(kind.as_str(), message)

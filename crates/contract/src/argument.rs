@@ -1,6 +1,6 @@
 //! Arguments that can't be read become data, so that they can be answered with a typed failure.
 
-use notekeeper_domain::meant;
+use notekeeper_domain::{EXACTLY_ONE_POLICY, expected_in_json, meant, with_nearest};
 use serde::{
     Serialize,
     de::{DeserializeOwned, IgnoredAny},
@@ -154,7 +154,33 @@ fn read<T: DeserializeOwned>(payload: &Payload) -> Result<Argument<T>, BadArgume
             "expected a JSON object, got an array".to_owned(),
         ));
     }
-    let mut json = serde_json::Deserializer::from_slice(&payload.data);
+    read_json(&payload.data)
+}
+
+/// Reads the arguments of a tool call, which are to be a JSON object.
+///
+/// What is wrong is told to the model in the words of JSON, without the value. The items of an array are
+/// taken for the fields, in their order: who offers tools refuses it before.
+///
+/// # Errors
+///
+/// [`BadArgument`] names the path, and what was expected or is unknown there.
+pub fn read_tool_arguments<T: DeserializeOwned>(json: &str) -> Result<T, BadArgument> {
+    let read: Result<T, serde_json::Error> = serde_json::from_str(json);
+    match read {
+        Ok(value) => Ok(value),
+        // The model knows its own keys.
+        Err(error) if error.to_string().starts_with("unknown field ") => Err(BadArgument(
+            with_nearest(without_position(&error.to_string(), &error)),
+        )),
+        // Where it breaks off says enough: what it breaks off in was begun by the model.
+        Err(error) if !error.is_data() => Err(BadArgument(describe(&error))),
+        Err(_) => read_json::<T>(json.as_bytes())?.decoded(),
+    }
+}
+
+fn read_json<T: DeserializeOwned>(data: &[u8]) -> Result<Argument<T>, BadArgument> {
+    let mut json = serde_json::Deserializer::from_slice(data);
     let mut track = serde_path_to_error::Track::new();
     let mut unknown = None;
     let tracked = serde_path_to_error::Deserializer::new(&mut json, &mut track);
@@ -163,8 +189,11 @@ fn read<T: DeserializeOwned>(payload: &Payload) -> Result<Argument<T>, BadArgume
     });
     let value = decoded.map_err(|error| {
         let path = known_path(&track.path(), &error);
-        let (place, complaint) = if is_no_variant(&error, &payload.data) {
-            (place(&path, true), format!("expected {STRING_OR_OBJECT}"))
+        let (place, complaint) = if is_no_variant(&error, data) {
+            (
+                place(&path, true),
+                format!("expected {}", expected_in_json("string or map")),
+            )
         } else {
             (place(&path, error.is_data()), describe(&error))
         };
@@ -233,14 +262,15 @@ fn is_no_variant(error: &serde_json::Error, json: &[u8]) -> bool {
 /// Says what was expected without the value that was found: messages of serde quote it.
 fn describe(error: &serde_json::Error) -> String {
     let message = error.to_string();
+    if message.starts_with("recursion limit exceeded") {
+        return TOO_DEEP.to_owned();
+    }
     if !error.is_data() {
         // Messages about JSON syntax speak of positions and never of values.
         return format!("not valid JSON: {message}");
     }
-    // The end is cut by its exact text, since the value may hold words like these.
-    let position = format!(" at line {} column {}", error.line(), error.column());
-    let message = message.strip_suffix(&position).unwrap_or(&message);
-    let quotes_nothing = [EMPTY_SCOPE, ONE_SOURCE].contains(&message)
+    let message = without_position(&message, error);
+    let quotes_nothing = [EMPTY_SCOPE, ONE_SOURCE, EXACTLY_ONE_POLICY].contains(&message)
         || message.starts_with("missing field")
         || message.starts_with("duplicate field");
     if quotes_nothing {
@@ -258,30 +288,19 @@ fn describe(error: &serde_json::Error) -> String {
     match message.rsplit_once(", expected ") {
         Some((_, expected)) if names_the_expected => match meant(message) {
             Some(key) => format!("expected {expected}; did you mean `{key}`?"),
-            None => format!("expected {}", in_json(expected)),
+            None => format!("expected {}", expected_in_json(expected)),
         },
         _ => "value is not acceptable".to_owned(),
     }
 }
 
-/// A value that may be an enum: the name of a variant, or an object with that name as its key.
-const STRING_OR_OBJECT: &str = "a string or a JSON object";
+/// What is said of lists and objects that are too deep for a reader of JSON.
+const TOO_DEEP: &str = "lists or objects stand in more levels than can be read, 127 altogether; keep what is so deep as a \
+     JSON text";
 
-/// What serde expects, in the words of JSON: callers needn't know Rust.
-fn in_json(expected: &str) -> &str {
-    let (kind, _) = expected.split_once(' ').unwrap_or((expected, ""));
-    match (kind, expected) {
-        ("usize" | "u128" | "u64" | "u32" | "u16" | "u8", _) => "a whole number of 0 or more",
-        ("isize" | "i128" | "i64" | "i32" | "i16" | "i8", _) => "a whole number",
-        ("f64" | "f32", _) => "a number",
-        (_, "a boolean") => "true or false",
-        (_, "unit") => "null",
-        ("tuple", _) | (_, "a sequence") => "an array",
-        ("struct" | "internally" | "adjacently", _) | (_, "a map") => "a JSON object",
-        ("variant" | "unit", _) => "a string",
-        ("enum", _) | (_, "string or map") => STRING_OR_OBJECT,
-        _ if expected.starts_with("a tuple ") || expected.starts_with("an array ") => "an array",
-        _ if expected.starts_with("a nonzero u") => "a whole number of 1 or more",
-        _ => expected,
-    }
+/// The message without the place in the text, which is cut by its exact words: a value may hold words like
+/// these.
+fn without_position<'m>(message: &'m str, error: &serde_json::Error) -> &'m str {
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    message.strip_suffix(&position).unwrap_or(message)
 }

@@ -51,7 +51,7 @@ pub use activities::{
     write_memory::{WriteMemory, WriteMemoryInput, WrittenMemory},
     write_source::{SourceEvent, WriteSource, WriteSourceInput, WriteSourceOutput, WrittenItem},
 };
-pub use argument::{Argument, BadArgument};
+pub use argument::{Argument, BadArgument, read_tool_arguments};
 pub use failure::FailureType;
 pub use known_keys::{UnknownKey, Unreadable, read_strictly};
 pub use messages::{ChatMemory, ChatMessage, ChatToolCall, ChatToolDefinition};

@@ -5,6 +5,7 @@ mod exchanges;
 mod pairing;
 mod plan;
 mod policy;
+mod policy_json;
 mod summary;
 mod timeline;
 
@@ -16,4 +17,5 @@ pub use plan::{HistoryPlan, HistoryView, SummaryMark, SummaryOrder, plan};
 pub use policy::{
     HistoryPolicy, InvalidHistory, SummaryPolicy, TokensPolicy, WindowPolicy, check_policies,
 };
+pub use policy_json::EXACTLY_ONE_POLICY;
 pub use summary::{SummaryRequest, fit_summary, summary_request, summary_text};

@@ -9,6 +9,7 @@
 mod conversation;
 mod edit;
 mod escape;
+mod expected;
 mod fact;
 mod files;
 mod full_text;
@@ -45,6 +46,7 @@ mod deadline;
 pub use conversation::{CONVERSATION_DEFAULT, ConversationId, InvalidConversation};
 pub use edit::{AppliedEdit, Edit, WriteStatus};
 pub use escape::escape_stored_text;
+pub use expected::{expected_in_json, in_words_of_toml};
 pub use fact::{Fact, FactKey, InvalidFact};
 pub use files::VisibleFiles;
 pub use full_text::{
@@ -56,9 +58,9 @@ pub use grounding::{
 };
 pub use guidance::{DEFAULT_GUIDANCE, rendered_guidance};
 pub use history::{
-    HistoryPlan, HistoryPolicy, HistoryView, InvalidHistory, SummaryMark, SummaryOrder,
-    SummaryPolicy, SummaryRequest, TokensPolicy, WindowPolicy, check_policies, fit_summary, plan,
-    summary_request, summary_text, whole_exchanges,
+    EXACTLY_ONE_POLICY, HistoryPlan, HistoryPolicy, HistoryView, InvalidHistory, SummaryMark,
+    SummaryOrder, SummaryPolicy, SummaryRequest, TokensPolicy, WindowPolicy, check_policies,
+    fit_summary, plan, summary_request, summary_text, whole_exchanges,
 };
 pub use item::{
     InvalidItem, InvalidWhere, Item, ItemMetadata, RecordIds, Where, check_item_id, taken_id,

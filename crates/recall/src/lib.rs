@@ -64,6 +64,6 @@ pub use source::{
 pub use spec::{
     InvalidSource, MakeSearchTool, Member, Require, Rerank, SOURCE_LEAVES_MAX, SOURCE_LEVELS_MAX,
     SourceKind, SourceParts, SourceSpec, StoreKeeps, TOOL_TIMEOUT_SECONDS_DEFAULT, ToolSpec,
-    UnreachedTimeout, VectorPlace, build, unreached_timeouts,
+    UnreachedTimeout, VectorPlace, build, source_keys, unreached_timeouts,
 };
 pub use tool::{SearchTool, ToolCallError};

@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 pub use self::{
     build::{InvalidSource, SOURCE_LEAVES_MAX, SOURCE_LEVELS_MAX, build},
+    fields::source_keys,
     member::Member,
     parts::{MakeSearchTool, SourceParts, StoreKeeps},
     unreached::{UnreachedTimeout, unreached_timeouts},

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     CallFailure, SourceTool, StepCall, ToolResult,
     activity_call::{activity_options, json_bytes},
-    tool_call::NO_SUCH_TOOL,
+    tool_call::{NO_SUCH_TOOL, refuse_no_object},
 };
 
 /// Text and whether it tells of an error.
@@ -237,6 +237,9 @@ async fn call_application<W: AgentHost>(
     let operation = call
         .operation(memory.scope())
         .map_err(|error| unusable(error.to_string()))?;
+    if let Err(refused) = refuse_no_object(ctx, call) {
+        return Ok((refused.message, true));
+    }
     let arguments = match &call.call.arguments {
         Value::String(text) => match serde_json::from_str(text) {
             Ok(arguments) => arguments,

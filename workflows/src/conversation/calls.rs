@@ -196,7 +196,9 @@ impl Conversation {
         let input = DescribeMemoryInput {
             memories: vec![place],
         };
-        let described = call(ctx, DescribeMemory, input, self.options()).await?;
+        let described = call(ctx, DescribeMemory, input, self.options()).await;
+        // It is the one place that was asked for, and no memory of the input's.
+        let described = described.map_err(|failure| failure.said_of("conversation"))?;
         Ok(described.memories.into_iter().next())
     }
 

@@ -15,7 +15,7 @@ use super::Conversation;
 use crate::{
     CallFailure, StepCall, ToolResult,
     activity_call::{CallOptions, call},
-    tool_call::{NO_SUCH_TOOL, arguments, invalid_arguments, json_text, told},
+    tool_call::{NO_SUCH_TOOL, arguments, invalid_arguments, json_text, refuse_no_object, told},
 };
 
 #[derive(Deserialize)]
@@ -69,8 +69,8 @@ impl Conversation {
         ctx: &'c WorkflowContext<W>,
         call: &StepCall,
     ) -> impl Future<Output = Result<ToolResult, CallFailure>> + 'c {
-        let planned = self
-            .plan(call)
+        let planned = refuse_no_object(ctx, call)
+            .and_then(|()| self.plan(call))
             .map(|request| schedule(ctx, request, self.options()));
         async move {
             match planned {

@@ -14,7 +14,7 @@ use super::Memory;
 use crate::{
     CallFailure, StepCall, ToolResult,
     activity_call::call,
-    tool_call::{NO_SUCH_TOOL, arguments, invalid_arguments, json_text, told},
+    tool_call::{NO_SUCH_TOOL, arguments, invalid_arguments, json_text, refuse_no_object, told},
 };
 
 #[derive(Deserialize)]
@@ -69,7 +69,8 @@ impl Memory {
         ctx: &'c WorkflowContext<W>,
         call: &StepCall,
     ) -> impl Future<Output = Result<ToolResult, CallFailure>> + 'c {
-        let planned = self.plan(call).map(|request| {
+        let planned = refuse_no_object(ctx, call).and_then(|()| self.plan(call));
+        let planned = planned.map(|request| {
             let id = self.inner.session.next_activity_id();
             self.schedule(ctx, request, id)
         });

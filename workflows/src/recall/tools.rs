@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     CallFailure, OpenError, StepCall, ToolResult,
-    tool_call::{arguments, invalid_arguments},
+    tool_call::{arguments, invalid_arguments, refuse_no_object},
 };
 
 /// Longest description of a tool, in characters.
@@ -154,7 +154,8 @@ impl SourceTool {
         call: &StepCall,
         schedule_to_close_ms: u64,
     ) -> impl Future<Output = Result<ToolResult, CallFailure>> + use<'c, W> {
-        let planned = query_of(call).map(|query| {
+        let planned = refuse_no_object(ctx, call).and_then(|()| query_of(call));
+        let planned = planned.map(|query| {
             let recall = &self.recall;
             let options = recall.options_within(schedule_to_close_ms);
             // One more than fits, so that what was cut there is seen not to fit.

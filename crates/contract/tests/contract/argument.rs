@@ -10,6 +10,7 @@ use notekeeper_contract::{
     AddMessagesInput, Argument, BadArgument, CallModelInput, LoadSnapshotInput, QuerySourceInput,
     ToolInput, WriteMemoryInput,
 };
+use notekeeper_domain::HistoryPolicy;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use temporalio_common_wasm::data_converters::{
@@ -400,6 +401,48 @@ fn write_metadata_that_is_no_object_of_strings_is_told_without_a_key_of_it() {
     ] {
         assert_eq!(fixed(wrong), expected);
     }
+}
+
+/// A part of a workflow's input.
+#[derive(Debug, Serialize, Deserialize)]
+struct WithHistory {
+    history: Vec<HistoryPolicy>,
+}
+
+#[test]
+fn an_entry_of_a_history_is_exactly_one_policy() {
+    let told = |entry: Value| {
+        let input = plain(&json!({"history": [{"window": {"turns": 3}}, entry]}).to_string());
+        complaint::<WithHistory>(vec![input])
+    };
+    let window = json!({"turns": 3});
+    for wrong in [
+        json!({}),
+        json!({"window": window, "tokens": {"max_tokens": 9}}),
+        json!({"window": null}),
+        json!(SECRET),
+        json!("window"),
+        json!([window]),
+        json!(7),
+        json!(null),
+    ] {
+        assert_eq!(
+            told(wrong),
+            "at `history[1]`: expected an object with exactly one of `window`, `tokens` and `summary`"
+        );
+    }
+    assert_eq!(
+        told(json!({"windw": window})),
+        "at `history[1]`: expected one of `window`, `tokens`, `summary`; did you mean `window`?"
+    );
+    assert_eq!(
+        told(json!({"window": {"turns": SECRET}})),
+        "at `history[1].window.turns`: expected a whole number of 0 or more"
+    );
+    let policies = json!([{"tokens": {"max_tokens": 9}}, {"summary": {"over_messages": 9}}]);
+    let input = plain(&json!({"history": policies}).to_string());
+    let read: WithHistory = decode(vec![input]).expect("policies");
+    assert_eq!(json!(read.history), policies);
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub(super) const WORTH: u64 = 4;
 
 /// One rule about what of a conversation is sent to the model. Rules are applied in the order of
 /// their list, each to what the one before it left.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HistoryPolicy {
     /// The latest messages or turns.

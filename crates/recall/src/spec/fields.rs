@@ -94,6 +94,61 @@ fields! {
     on_write: OnWrite,
 }
 
+/// The keys of a source of this kind, as a file names it, in the order of the documentation; `None` where
+/// there is no such kind.
+///
+/// ```
+/// use notekeeper_recall::source_keys;
+///
+/// assert_eq!(source_keys("notes"), Some(vec!["kind", "name", "store"]));
+/// assert_eq!(source_keys("note"), None);
+/// ```
+pub fn source_keys(kind: &str) -> Option<Vec<&'static str>> {
+    let (name, own): (&[&str], &[&str]) = match kind {
+        "vector" => (NAMED, &["index", "store", "embedder", "collection"]),
+        "file" | "journal" | "facts" | "notes" => (NAMED, &["store"]),
+        "transcript" => (NAMED, &["store", "conversation"]),
+        "hybrid" => (NAMED, &["store", "embedder", "leg_timeout_ms"]),
+        "scratchpad" => (NAMED, &[]),
+        "tool" => (
+            NAMED,
+            &[
+                "url",
+                "headers_env",
+                "network_is_trusted",
+                "scope_arg",
+                "activity",
+                "task_queue",
+                "timeout_seconds",
+                "query_arg",
+            ],
+        ),
+        "composite" => (
+            NAMED,
+            &[
+                "sources",
+                "dedupe",
+                "rerank",
+                "leg_timeout_ms",
+                "concurrency",
+            ],
+        ),
+        "sequential" => (NAMED, &["sources", "leg_timeout_ms"]),
+        "scoped" => (DECORATOR, &["require"]),
+        "cached" => (DECORATOR, &["ttl_seconds", "entries_max"]),
+        "compacted" => (DECORATOR, &["chars_max", "model", "max_items"]),
+        "read_only" => (DECORATOR, &["on_write"]),
+        _ => return None,
+    };
+    Some([name, own].concat())
+}
+
+/// Keys of all sources but decorators, which are called as what they decorate.
+const NAMED: &[&str] = &["kind", "name"];
+
+/// Keys of all decorators.
+const DECORATOR: &[&str] = &["kind", "inner"];
+
 impl TryFrom<SourceFields> for SourceSpec {
     type Error = String;
 

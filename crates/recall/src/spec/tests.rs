@@ -309,3 +309,84 @@ fn an_error_deep_in_a_tree_is_told_with_its_path() {
         "kb.sources[0].inner: `index` means nothing to a source of the kind `file`; leave it out"
     );
 }
+
+/// A value that each key may have.
+const VALUES: [(&str, &str); 28] = [
+    ("kind", ""),
+    ("name", "'n'"),
+    ("store", "'s'"),
+    ("embedder", "'e'"),
+    ("collection", "'c'"),
+    ("index", "'store'"),
+    ("conversation", "'c'"),
+    ("url", "'http://localhost'"),
+    ("headers_env", "{}"),
+    ("network_is_trusted", "true"),
+    ("scope_arg", "'s'"),
+    ("timeout_seconds", "1"),
+    ("activity", "'a'"),
+    ("task_queue", "'q'"),
+    ("query_arg", "'q'"),
+    ("sources", "['x']"),
+    ("dedupe", "'id'"),
+    ("rerank", "'rrf'"),
+    ("leg_timeout_ms", "1"),
+    ("concurrency", "1"),
+    ("inner", "'x'"),
+    ("require", "'namespace'"),
+    ("ttl_seconds", "1"),
+    ("entries_max", "1"),
+    ("chars_max", "100"),
+    ("model", "'m'"),
+    ("max_items", "1"),
+    ("on_write", "'ignore'"),
+];
+
+#[test]
+fn a_kind_takes_its_own_keys_and_no_others() {
+    let kinds = [
+        "vector",
+        "file",
+        "journal",
+        "facts",
+        "transcript",
+        "notes",
+        "hybrid",
+        "scratchpad",
+        "tool",
+        "composite",
+        "sequential",
+        "scoped",
+        "cached",
+        "compacted",
+        "read_only",
+    ];
+    let all = read_one("kind = 'file'\nno_such_key = 1").unwrap_err();
+    for kind in kinds {
+        let keys = source_keys(kind).expect("a kind");
+        for (key, value) in VALUES {
+            assert!(all.contains(&format!("`{key}`")), "{key}");
+            // Of a tool either is needed, and the other is out of place.
+            let needed = match kind {
+                "tool" if ["activity", "task_queue"].contains(&key) => {
+                    "activity = 'a'\ntask_queue = 'q'"
+                }
+                "tool" => "url = 'http://localhost'",
+                "composite" | "sequential" => "sources = ['x']",
+                "scoped" | "cached" | "compacted" | "read_only" => "inner = 'x'",
+                _ => "",
+            };
+            let given = match key == "kind" || needed.contains(&format!("{key} = ")) {
+                true => String::new(),
+                false => format!("{key} = {value}"),
+            };
+            let read = read_one(&format!("kind = '{kind}'\n{needed}\n{given}"));
+            assert_eq!(read.is_ok(), keys.contains(&key), "{kind}, {key}: {read:?}");
+        }
+        assert!(
+            keys.iter().all(|key| all.contains(&format!("`{key}`"))),
+            "{kind}"
+        );
+    }
+    assert_eq!(all.matches('`').count() / 2 - 1, VALUES.len());
+}

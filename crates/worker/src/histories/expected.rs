@@ -1,6 +1,7 @@
 //! What was expected where JSON can't be read. Never what was found: it may be a message or a note,
 //! and serde's own texts quote it.
 
+use notekeeper_domain::expected_in_json;
 use serde_path_to_error::Path;
 
 /// How serde's texts begin that end in what was expected.
@@ -18,7 +19,7 @@ pub(super) fn expected(path: &Path, error: &serde_json::Error) -> String {
             .any(|start| message.starts_with(start))
     });
     let what = match expected {
-        Some((_, expected)) => format!("expected {expected}"),
+        Some((_, expected)) => format!("expected {}", expected_in_json(expected)),
         // The name is one of the code's.
         None if message.starts_with("missing field") => message.to_owned(),
         None => "the value can't be used".to_owned(),
@@ -57,11 +58,14 @@ mod tests {
         for (json, said) in [
             (
                 r#"{"a": {"b": "my secret, expected x"}}"#,
-                "`a.b`: expected i32",
+                "`a.b`: expected a whole number",
             ),
-            (r#"{"a": {"my secret": "x"}}"#, "`a`: expected i32"),
-            (r#"{"my secret": 3}"#, "expected a map"),
-            (r#"["my secret"]"#, "expected a map"),
+            (
+                r#"{"a": {"my secret": "x"}}"#,
+                "`a`: expected a whole number",
+            ),
+            (r#"{"my secret": 3}"#, "expected a JSON object"),
+            (r#"["my secret"]"#, "expected a JSON object"),
         ] {
             assert_eq!(told(json), said, "{json}");
         }
