@@ -196,6 +196,18 @@ async fn a_repetition_under_the_same_operation_id_takes_effect_once() {
         assert_failed(&other, 1, &["operation"]);
         assert_done(&fact(&bed, via, &["get", "k"]).await, "two\n");
         fact(&bed, via, &["rm", "k"]).await;
+
+        // What a removal found is what its repetition tells, whatever is there by then.
+        let gone = format!("gone-{via}");
+        let rm = ["rm", "k", "--operation-id", &gone];
+        let none = fact(&bed, via, &rm).await;
+        assert_failed(&none, 1, &["there is no fact `k`"]);
+        fact(&bed, via, &["set", "k", "three"]).await;
+        let again = fact(&bed, via, &rm).await;
+        let told = format!("operation `{gone}` took effect before and found no fact `k` then");
+        assert_failed(&again, 1, &[&told]);
+        assert_done(&fact(&bed, via, &["get", "k"]).await, "three\n");
+        fact(&bed, via, &["rm", "k"]).await;
     }
     bed.finish().await;
 }

@@ -263,10 +263,15 @@ async fn where_a_later_batch_is_refused_it_is_told_how_many_messages_were_added(
         let ended = run_fed(&bed, &arguments, &input).await;
         let told = [
             r#""code":"Incomplete""#,
-            "1000 of 1001 messages were added: operation id was already used",
-            &format!("`--operation-id {via}`"),
+            &format!(
+                "`--operation-id {via}` was used before for something else from message 1001 on; 1000 \
+                 messages were added now;"
+            ),
         ];
         assert_failed(&ended, 1, &told);
+        let again = run_fed(&bed, &arguments, &input).await;
+        let told = [r#""code":"OperationConflict""#, "; nothing was added now;"];
+        assert_failed(&again, 1, &told);
         let shown = messages_json(&bed, via, &["show", via]).await;
         assert_eq!(shown["next"], 1_000);
     }

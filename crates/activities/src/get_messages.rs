@@ -3,14 +3,14 @@
 use notekeeper_contract::{
     GetMessagesInput, GetMessagesOutput, MessageForm, OutlinedMessage, RESULT_BYTES_MAX,
 };
-use notekeeper_domain::{ConversationId, MESSAGE_BYTES_MAX, Scope, StoredMessage, outline};
+use notekeeper_domain::{MESSAGE_BYTES_MAX, StoredMessage, outline};
 use notekeeper_store::{MessageSelection, TranscriptPart};
 use serde_json::Value;
 use tracing::{Instrument as _, field::Empty};
 
 use crate::{
     Failure, Notebook, StoreAt,
-    cursor::Cursor,
+    cursor::{Cursor, Transcript},
     encoded::encoded_bytes,
     span::{operation_span, record_count, record_stop},
     transcripts::{LAST_POSITION, check_keeps_transcripts, conversation_id, transcripts},
@@ -45,7 +45,12 @@ impl Notebook {
         let conversation = conversation_id("conversation", &input.conversation)?;
         let scope = input.scope.resolve()?;
         let cursor = input.cursor.as_deref();
-        let cursor = cursor.map(|text| Cursor::parse(text, &scope, &conversation));
+        let of = Transcript {
+            store: &input.store,
+            scope: &scope,
+            conversation: &conversation,
+        };
+        let cursor = cursor.map(|text| Cursor::parse(text, of));
         let wanted = Wanted {
             limit: input.limit,
             from: input.from,
@@ -62,7 +67,7 @@ impl Notebook {
             memory.truncated = Empty,
         );
         let output = wanted
-            .answer(&at, &scope, &conversation)
+            .answer(&at, of)
             .instrument(span.clone())
             .await
             .inspect_err(|failure| record_stop(&span, failure.kind.as_str()))?;
@@ -86,14 +91,13 @@ impl Wanted {
     async fn answer(
         &self,
         at: &StoreAt<'_>,
-        scope: &Scope,
-        conversation: &ConversationId,
+        of: Transcript<'_>,
     ) -> Result<GetMessagesOutput, Failure> {
         let store = at.open().await?;
         let transcripts = transcripts(at, store.as_ref())?;
         let read = async |selection, bytes_max| {
             transcripts
-                .messages(scope, conversation, selection, bytes_max)
+                .messages(of.scope, of.conversation, selection, bytes_max)
                 .await
         };
         let selection = match (self.cursor, self.limit, self.from) {
@@ -142,7 +146,7 @@ impl Wanted {
             outlines: page.outlines,
             next: end,
             oldest,
-            cursor: cursor.map(|cursor| cursor.text(scope, conversation)),
+            cursor: cursor.map(|cursor| cursor.text(of)),
         })
     }
 }

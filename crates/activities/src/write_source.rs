@@ -131,7 +131,10 @@ impl Write<'_> {
             upkeep: true,
         };
         let written = self.source.write(self.items, self.operation, &call).await;
+        // An operation that was used for other items fails as a whole, whoever kept these: what a source
+        // without receipts takes, or one that is asked for the first time, isn't what the others have.
         let written = match written {
+            Err(error) if error.is_conflict() => Err(error),
             Err(SourceError::PartialWrite(written)) => Ok(*written),
             other => other,
         };

@@ -120,8 +120,19 @@ impl SourceError {
         }
     }
 
+    /// Whether the operation was used for another write before. Such an error ends the whole write: whoever
+    /// repeats it with these items comes to nothing, and others have kept what was written then.
+    pub fn is_conflict(&self) -> bool {
+        match self {
+            Self::Mutation(MutationError::OperationConflict) => true,
+            Self::PartialWrite(_) => self.leading().is_some_and(Self::is_conflict),
+            _ => false,
+        }
+    }
+
     /// Where several sources failed, the failure by which it is decided what the caller may do: the first that
-    /// tells of a boundary between tenants, else the first that may pass, else, where none was late,
+    /// tells of a boundary between tenants, else the first that tells of [another
+    /// write](Self::is_conflict) under the operation, else the first that may pass, else, where none was late,
     /// the first. `None` where a single source failed.
     pub fn leading(&self) -> Option<&Self> {
         let (failed, is_late) = match self {
@@ -132,6 +143,7 @@ impl SourceError {
         let errors = || failed.iter().map(|failed| failed.error.as_ref());
         let of_scope = errors().find(|error| error.is_of_scope());
         of_scope
+            .or_else(|| errors().find(|error| error.is_conflict()))
             .or_else(|| errors().find(|error| error.is_passing()))
             .or_else(|| errors().next().filter(|_| !is_late))
     }

@@ -352,7 +352,12 @@ async fn a_cursor_that_no_answer_gave_here_is_refused() {
     let large = said(&"x".repeat(500_000));
     let fields = json!({"messages": [large, large, large]});
     add(&bench, fields).await.unwrap();
+    // The same conversation in another store holds other messages.
+    let fields = json!({"store": "other", "messages": [large, large, large, large]});
+    add(&bench, fields).await.unwrap();
     let cursor = get(&bench, json!({})).await.unwrap().cursor.unwrap();
+    let others = get(&bench, json!({"store": "other"})).await.unwrap();
+    let others = others.cursor.unwrap();
     let tampered = cursor.replacen('2', "0", 1);
     assert_ne!(tampered, cursor);
     for fields in [
@@ -361,11 +366,15 @@ async fn a_cursor_that_no_answer_gave_here_is_refused() {
         json!({"cursor": "\u{0}"}),
         json!({"cursor": cursor, "conversation": "other"}),
         json!({"cursor": cursor, "scope": {"namespace": "acme/bob"}}),
+        json!({"cursor": cursor, "store": "other"}),
+        json!({"cursor": others}),
     ] {
         let failure = get(&bench, fields).await.unwrap_err();
         assert_eq!(failure.kind, FailureType::InvalidArgument);
         assert!(failure.message.starts_with("`cursor` "), "{failure}");
     }
+    let more = get(&bench, json!({"cursor": others, "store": "other"})).await;
+    assert_eq!(more.unwrap().next, 4);
 }
 
 #[tokio::test]

@@ -455,11 +455,11 @@ async fn what_would_fail_again_is_not_tried_again() {
 }
 
 #[tokio::test]
-async fn a_write_that_nobody_kept_fails_as_what_may_succeed_later_did() {
+async fn a_write_that_nobody_kept_fails_as_what_may_succeed_later_did_or_as_the_conflict_that_it_has()
+ {
     let conflict = || SourceError::from(MutationError::OperationConflict);
-    let both = || {
-        let Err(SourceError::PartialWrite(mut written)) = Err::<(), _>(partial(&[], conflict()))
-        else {
+    let and_away = |first: SourceError| {
+        let SourceError::PartialWrite(mut written) = partial(&[], first) else {
             panic!("a partial write");
         };
         written.failed.push(FailedLeg {
@@ -468,9 +468,11 @@ async fn a_write_that_nobody_kept_fails_as_what_may_succeed_later_did() {
         });
         SourceError::PartialWrite(written)
     };
+    let cannot = || SourceError::Unsupported("it can't".to_owned());
     for (error, kind) in [
         (partial(&[], conflict()), FailureType::OperationConflict),
-        (both(), FailureType::Unavailable),
+        (and_away(cannot()), FailureType::Unavailable),
+        (and_away(conflict()), FailureType::OperationConflict),
     ] {
         let (notebook, source) = scripted();
         source.write(move |_| Err(error));
@@ -478,6 +480,49 @@ async fn a_write_that_nobody_kept_fails_as_what_may_succeed_later_did() {
         let failure = failure.unwrap_err();
         assert_eq!(failure.kind, kind, "{failure}");
         assert_eq!(source.written.lock().unwrap().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn other_items_under_a_used_operation_are_a_conflict_of_the_whole_whoever_takes_them() {
+    let inner: Vec<Arc<dyn Source>> = vec![
+        Arc::new(ScratchpadSource::new("scratchpad")),
+        Arc::new(VectorSource::in_memory("handbook")),
+    ];
+    let compose = |name: &str, legs| {
+        let made = CompositeSource::new(name, legs, CompositeOptions::default());
+        Arc::new(made.unwrap()) as Arc<dyn Source>
+    };
+    let inner = compose("inner", inner);
+    let outer = compose(
+        "outer",
+        vec![inner.clone(), Arc::new(VectorSource::in_memory("faq"))],
+    );
+    let named = [("inner".to_owned(), inner), ("outer".to_owned(), outer)];
+    let notebook = Notebook::new(Stores::new([])).with_sources(Sources::new(named));
+    for (source, accepted) in [
+        ("inner", &["scratchpad", "handbook"][..]),
+        ("outer", &["scratchpad", "handbook", "faq"]),
+    ] {
+        let fields = |content: &str| {
+            json!({
+                "source": source,
+                "items": [{"content": content, "id": "drink"}],
+                "operation": {"id": "op-1"},
+            })
+        };
+        let first = written(&notebook, fields("tea")).await;
+        assert_eq!(first.accepted, accepted);
+
+        let caller = caller("1");
+        let other = notebook.write_source(write(fields("coffee")), &caller);
+        let failure = other.await.unwrap_err();
+        assert_eq!(failure.kind, FailureType::OperationConflict, "{failure}");
+        let told = "accepted: scratchpad; refused (read-only): none; failed: handbook: operation";
+        assert!(failure.message.contains(told), "{failure}");
+
+        let again = written(&notebook, fields("tea")).await;
+        assert_eq!(again.accepted, accepted);
     }
 }
 

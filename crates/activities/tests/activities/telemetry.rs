@@ -547,7 +547,7 @@ fn tell_of_four_calls(source: &Scripted) {
             source: "leaf".to_owned(),
             items: 2,
         });
-        Err(partial(&["leaf"], MutationError::OperationConflict.into()))
+        Err(partial(&["leaf"], MutationError::ReadOnly.into()))
     });
     source.write(|events| {
         events.tell(SourceEvent::WriteRefused {

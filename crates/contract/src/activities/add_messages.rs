@@ -37,7 +37,8 @@ pub struct AddMessagesInput {
     /// The messages in their order, at most 1,000: JSON objects with a `role`, each of at most
     /// 524,288 bytes and 100 levels of lists and objects. All are added, side by side, or none.
     pub messages: Vec<Value>,
-    /// Identity of the change; derived from the activity where it is missing.
+    /// Identity of the change; derived from the activity where it is missing. Without messages it isn't
+    /// used, and free for others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation: Option<OperationRef>,
 }

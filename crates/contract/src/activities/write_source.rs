@@ -33,7 +33,7 @@ pub struct WriteSourceInput {
     /// What to keep: 0 to 100 items.
     pub items: Vec<WrittenItem>,
     /// Identity of the write: one with the same id and arguments takes effect once. Where it is missing
-    /// one follows from where the call comes from.
+    /// one follows from where the call comes from. Without items it isn't used, and free for others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation: Option<OperationRef>,
 }
@@ -66,7 +66,8 @@ pub struct WriteSourceOutput {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<String>,
     /// Sources of a composition that failed while others kept the items. A repetition with the same
-    /// operation tries them again, and changes nothing where it was kept.
+    /// operation tries them again, and changes nothing where it was kept. One that was used for other items
+    /// is no such source: the whole write fails as `OperationConflict`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<FailedSource>,
     /// What happened, without content.

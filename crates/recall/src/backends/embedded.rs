@@ -45,7 +45,8 @@ impl EmbeddedVectors {
     }
 }
 
-/// The embeddings of the texts, so many at a time as the model takes.
+/// The embeddings of the texts, so many at a time as the model takes. One that says nothing is what a
+/// lexical model has for a text without a word; of another model it is a fault.
 pub(crate) async fn embeddings(
     embedder: &dyn EmbeddingModel,
     texts: &[String],
@@ -63,6 +64,11 @@ pub(crate) async fn embeddings(
         all.extend(made);
     }
     check(&all)?;
+    if !embedder.is_lexical() && all.iter().any(|embedding| is_zero(embedding)) {
+        return Err(unusable(
+            "it answered an embedding of zeros alone, which is near nothing",
+        ));
+    }
     Ok(all)
 }
 

@@ -402,19 +402,26 @@ async fn who_only_looks_has_nothing_embedded_and_nothing_removed() {
 }
 
 #[tokio::test]
-async fn an_embedding_of_zeros_is_near_nothing() {
+async fn an_embedding_of_zeros_is_the_fault_of_a_model_that_knows_more_than_letters() {
     let kept = Kept::in_memory().await;
     let tenant = Tenant::of("acme");
     put(&*kept.store, &tenant, "tea.md", "Ada drinks green tea.").await;
     let mut model = Model::new("m");
     model.empty = true;
     let model = Arc::new(model);
-    let found = tenant.found(&source(&kept, &model), "weather", 3).await;
-    assert_eq!(found, []);
+    let answer = tenant.query(&source(&kept, &model), "green tea", 3).await;
+    let answer = answer.expect("the other legs answer");
+    assert_eq!(answer.items.len(), 1);
+    let refused = |error: &SourceError| matches!(error, SourceError::Model(ModelError::Refused(_)));
+    assert_eq!(answer.failed.len(), 1);
+    assert!(refused(&answer.failed[0].error), "{:?}", answer.failed);
     let vectors = VectorSource::embedded("v", kept.stores(), "default", "c", model);
     let items = [item("green tea", serde_json::json!({}))];
-    tenant.write(&vectors, &items, "op").await.expect("written");
-    assert_eq!(tenant.found(&vectors, "green tea", 3).await, []);
+    let error = tenant.write(&vectors, &items, "op").await;
+    let error = error.expect_err("nobody would find it");
+    assert!(refused(&error), "{error}");
+    let error = tenant.query(&vectors, "green tea", 3).await;
+    assert!(refused(&error.expect_err("it would find nothing")));
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use std::{
 
 use async_trait::async_trait;
 use futures::{FutureExt as _, poll};
-use notekeeper_models::{EMBEDDED_TEXTS_MAX, EmbeddingModel, ModelError};
+use notekeeper_models::{EMBEDDED_TEXTS_MAX, EmbeddingModel, HashingEmbedder, ModelError};
 use notekeeper_recall::{
     EmbeddedVectors, Source, SourceError, TermVectors, TextChunk, VectorIndex as _, VectorSource,
 };
@@ -349,6 +349,8 @@ async fn embeddings_that_cannot_be_kept_or_compared_are_refused_by_what_is_wrong
         Numbers::new(|before| vec![1.0; if before < 2 { 3 } else { 4 }]),
         // Of the second batch.
         Numbers::new(|before| vec![1.0; if before < EMBEDDED_TEXTS_MAX { 3 } else { 4 }]),
+        // Nothing is near it, so nobody would ever find the last text.
+        Numbers::new(|before| vec![if before < 299 { 1.0 } else { 0.0 }; 3]),
     ];
     let mut said = Vec::new();
     for model in models {
@@ -360,14 +362,32 @@ async fn embeddings_that_cannot_be_kept_or_compared_are_refused_by_what_is_wrong
         said.push(error.to_string());
     }
     // A query's embedding is looked at as well.
-    let none = Arc::new(Numbers::new(|_| vec![f32::NAN]));
-    let source = VectorSource::embedded("kb", opening(&store), "default", "c", none);
-    let error = tenant
-        .query(&source, "text", 5)
-        .await
-        .expect_err("an error");
-    assert!(matches!(error, SourceError::Model(ModelError::Refused(_))));
+    for number in [f32::NAN, 0.0] {
+        let none = Arc::new(Numbers::new(move |_| vec![number]));
+        let source = VectorSource::embedded("kb", opening(&store), "default", "c", none);
+        let error = tenant
+            .query(&source, "text", 5)
+            .await
+            .expect_err("an error");
+        assert!(matches!(error, SourceError::Model(ModelError::Refused(_))));
+    }
     insta::assert_snapshot!(said.join("\n"));
+}
+
+#[tokio::test]
+async fn a_text_of_signs_alone_is_found_by_its_signs_where_texts_are_hashed() {
+    let store: Arc<dyn Store> = Arc::new(InMemoryStore::default());
+    let model = Arc::new(HashingEmbedder::default());
+    let source = VectorSource::embedded("kb", opening(&store), "default", "c", model);
+    let tenant = Tenant::of("acme");
+    let items = [item("!?", json!({})), item("alpha", json!({}))];
+    tenant.write(&source, &items, "op").await.expect("written");
+    let contents = async |query: &str| -> Vec<String> {
+        let found = tenant.found(&source, query, 5).await;
+        found.into_iter().map(|item| item.content).collect()
+    };
+    assert_eq!(contents("alpha").await, ["alpha", "!?"]);
+    assert_eq!(contents("!?").await, ["!?", "alpha"]);
 }
 
 #[tokio::test]

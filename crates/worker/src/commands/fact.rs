@@ -93,9 +93,12 @@ fn refused(key: &str, refused: Refused) -> CodedError {
     }
 }
 
+/// The code of what is said of a fact that isn't there.
+const NOT_FOUND: &str = "not_found";
+
 fn not_found(key: &str) -> CodedError {
     CodedError {
-        code: "not_found".to_owned(),
+        code: NOT_FOUND.to_owned(),
         message: format!("there is no fact `{key}` in this scope; `notekeeper fact ls` lists them"),
     }
 }

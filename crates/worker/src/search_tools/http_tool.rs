@@ -76,10 +76,10 @@ impl HttpTool {
         if !status.is_success() {
             return Err(of_status(status, response.headers()));
         }
-        let is_text = is_plain_text(&response);
+        let charset = charset_of_text(&response);
         let body = self.read(&mut response).await?;
-        if is_text {
-            return Ok(Value::String(String::from_utf8_lossy(&body).into_owned()));
+        if let Some(charset) = charset {
+            return text(&body, &charset).map(Value::String);
         }
         serde_json::from_slice(&body).map_err(|_| {
             refused("its answer is neither JSON nor plain text; check the address".to_owned())
@@ -152,12 +152,33 @@ fn parsed(given: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-fn is_plain_text(response: &Response) -> bool {
-    let kind = response.headers().get(CONTENT_TYPE);
-    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    ["text/plain", "text/markdown"]
-        .iter()
-        .any(|text| kind.to_ascii_lowercase().starts_with(text))
+/// The charset of an answer of plain text, in lower case, empty where it names none; `None` where it is
+/// no plain text.
+fn charset_of_text(response: &Response) -> Option<String> {
+    let kind = response.headers().get(CONTENT_TYPE)?;
+    let kind = kind.to_str().ok()?.to_ascii_lowercase();
+    let mut parts = kind.split(';').map(str::trim);
+    let is_text = ["text/plain", "text/markdown"].contains(&parts.next()?);
+    let charset = parts.find_map(|part| {
+        let (name, charset) = part.split_once('=')?;
+        (name.trim() == "charset").then(|| charset.trim().trim_matches('"').to_owned())
+    });
+    is_text.then(|| charset.unwrap_or_default())
+}
+
+/// The text of an answer. One that is in another charset than it is read in would be another text.
+fn text(body: &[u8], charset: &str) -> Result<String, ToolCallError> {
+    match charset {
+        "" | "utf-8" | "utf8" | "us-ascii" | "ascii" => {
+            Ok(String::from_utf8_lossy(body).into_owned())
+        }
+        // Its bytes are the first 256 characters.
+        "iso-8859-1" | "iso8859-1" | "latin1" => Ok(body.iter().copied().map(char::from).collect()),
+        _ => Err(refused(
+            "its answer is plain text in a charset that can't be read here; let it answer in UTF-8"
+                .to_owned(),
+        )),
+    }
 }
 
 /// An answer whose status tells of a failure.

@@ -151,6 +151,31 @@ fn headers_of_variables_leave_the_machine_in_clear_text_only_where_the_file_says
 }
 
 #[tokio::test]
+async fn plain_text_is_read_in_the_charset_that_it_is_in_and_in_no_other() {
+    for (kind, body, text) in [
+        ("text/plain", &b"caf\xc3\xa9"[..], "caf\u{e9}"),
+        ("text/plain; charset=UTF-8", b"caf\xc3\xa9", "caf\u{e9}"),
+        ("text/plain; charset=us-ascii", b"cafe", "cafe"),
+        ("text/plain; charset=iso-8859-1", b"caf\xe9", "caf\u{e9}"),
+        (
+            "Text/Markdown; format=flowed; Charset=\"ISO-8859-1\"",
+            b"caf\xe9",
+            "caf\u{e9}",
+        ),
+    ] {
+        let template = ResponseTemplate::new(200).set_body_raw(body, kind);
+        let (_server, tool) = answering(template).await;
+        assert_eq!(call(tool.as_ref()).await, Ok(json!(text)), "{kind}");
+    }
+    let odd = ResponseTemplate::new(200).set_body_raw("SECRET", "text/plain; charset=utf-16");
+    let (_server, tool) = answering(odd).await;
+    let refused = call(tool.as_ref()).await.expect_err("refused");
+    assert!(matches!(&refused, ToolCallError::Refused(_)), "{refused}");
+    let said = refused.to_string();
+    assert!(said.contains("UTF-8") && !said.contains("SECRET"), "{said}");
+}
+
+#[tokio::test]
 async fn plain_text_is_an_answer_as_well() {
     let template =
         ResponseTemplate::new(200).set_body_raw("one\n\ntwo", "text/plain; charset=utf-8");

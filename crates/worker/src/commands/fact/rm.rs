@@ -3,15 +3,15 @@
 use std::{path::Path, process::ExitCode};
 
 use clap::Args;
-use notekeeper_contract::{ForgetInput, Outcome};
+use notekeeper_contract::{ForgetInput, OperationRef, Outcome};
 
 use crate::{
     commands::access::{Changed, OperationArgs, Remedy, ScopeArgs, already, told_if_unsure},
     exit::Exit,
-    output::{print, print_json, shown_name},
+    output::{CodedError, print, print_json, shown_name},
 };
 
-use super::{not_found, refused, using};
+use super::{NOT_FOUND, not_found, refused, using};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -47,7 +47,11 @@ pub(super) async fn run(config: Option<&Path>, args: RmArgs) -> anyhow::Result<E
     let remedy = Remedy::Repeat(&operation);
     let answer = match forgotten.map_err(|error| told_if_unsure(error, remedy))? {
         Outcome::Ok(answer) if answer.status == "not_found" => {
-            return Err(not_found(&key).into());
+            return Err(match answer.replayed {
+                true => found_none_before(&key, &operation),
+                false => not_found(&key),
+            }
+            .into());
         }
         Outcome::Ok(answer) => answer,
         Outcome::Refused(why) => return Err(refused(&key, why).into()),
@@ -63,4 +67,16 @@ pub(super) async fn run(config: Option<&Path>, args: RmArgs) -> anyhow::Result<E
         ))?;
     }
     Ok(Exit::Done.into())
+}
+
+/// What a repetition is told of a removal that found no fact. There may be one by now.
+fn found_none_before(key: &str, operation: &OperationRef) -> CodedError {
+    CodedError {
+        code: NOT_FOUND.to_owned(),
+        message: format!(
+            "operation `{}` took effect before and found no fact `{key}` then, and isn't done again; to \
+             remove one that is there now leave `--operation-id` out, or give another id",
+            operation.id
+        ),
+    }
 }

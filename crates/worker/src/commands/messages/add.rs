@@ -11,7 +11,9 @@ use clap::Args;
 use notekeeper_contract::{
     AddMessagesInput, AddMessagesOutput, FailureType, OperationRef, RESULT_BYTES_MAX,
 };
-use notekeeper_domain::{CONVERSATION_DEFAULT, MESSAGES_ADDED_MAX, OperationId, StoredMessage};
+use notekeeper_domain::{
+    CONVERSATION_DEFAULT, MESSAGES_ADDED_MAX, OPERATION_ID_CHARS_MAX, OperationId, StoredMessage,
+};
 use serde::Serialize;
 
 use crate::{
@@ -20,7 +22,7 @@ use crate::{
         coded, told_if_unsure,
     },
     exit::Exit,
-    output::{print, print_json, shown_name},
+    output::{CodedError, print, print_json, shown_name},
 };
 
 use super::{check_conversation, given, messages};
@@ -124,7 +126,7 @@ async fn add(
 ) -> anyhow::Result<Vec<AddMessagesOutput>> {
     let total: usize = batches.iter().map(|batch| batch.messages.len()).sum();
     let mut answers = Vec::new();
-    let mut added = 0;
+    let (mut added, mut newly) = (0, 0);
     for batch in batches {
         let count = batch.messages.len();
         let values = batch.messages.into_iter().map(StoredMessage::into_value);
@@ -134,7 +136,15 @@ async fn add(
             ..template.clone()
         };
         match memory.add_messages(input).await {
-            Ok(answer) => answers.push(answer),
+            Ok(answer) => {
+                if !answer.replayed {
+                    newly += count;
+                }
+                answers.push(answer);
+            }
+            Err(error) if added > 0 && is_conflict(&error) => {
+                return Err(changed_since(added, newly, operation));
+            }
             Err(error) if added > 0 => return Err(incomplete(error, added, total, operation)),
             Err(error) => return Err(told_if_unsure(error, Remedy::Repeat(operation))),
         }
@@ -167,13 +177,27 @@ fn batches(given: Vec<StoredMessage>, operation: &OperationRef) -> anyhow::Resul
     // A later one must not be what nobody takes, once others have taken effect.
     for batch in &batches {
         if let Err(error) = OperationId::parse(&batch.operation.id) {
+            let what = match OperationId::parse(&operation.id) {
+                Err(_) => error.to_string(),
+                Ok(_) => too_long(operation, batches.len()),
+            };
             return Err(coded(
                 FailureType::InvalidArgument.as_str(),
-                format!("--operation-id: {error}"),
+                format!("--operation-id: {what}"),
             ));
         }
     }
     Ok(batches)
+}
+
+/// What is said of an identity that fits, but not with what later batches have behind it.
+fn too_long(operation: &OperationRef, batches: usize) -> String {
+    let last = identity(operation, batches - 1).id.len();
+    let most = OPERATION_ID_CHARS_MAX - (last - operation.id.len());
+    format!(
+        "the messages are added in {batches} parts, each with the id and a number behind it; give one \
+         of at most {most} characters"
+    )
 }
 
 /// The first batch has the identity that was given, so that most calls have it.
@@ -183,6 +207,31 @@ fn identity(operation: &OperationRef, batch: usize) -> OperationRef {
         later => format!("{}#{}", operation.id, later + 1),
     };
     OperationRef { id }
+}
+
+fn is_conflict(error: &anyhow::Error) -> bool {
+    let coded = error.downcast_ref::<CodedError>();
+    coded.is_some_and(|coded| coded.code == FailureType::OperationConflict.as_str())
+}
+
+/// What is said where the first messages are those of an earlier call with the identity, and later ones aren't.
+fn changed_since(same: usize, newly: usize, operation: &OperationRef) -> anyhow::Error {
+    let (code, done) = match newly {
+        0 => (
+            FailureType::OperationConflict.as_str(),
+            "nothing was added now".to_owned(),
+        ),
+        newly => (INCOMPLETE, format!("{newly} messages were added now")),
+    };
+    coded(
+        code,
+        format!(
+            "`--operation-id {}` was used before for something else from message {} on; {done}; repeat it \
+             with the input of then, or give what is new under an id of its own",
+            operation.id,
+            same + 1
+        ),
+    )
 }
 
 fn incomplete(
@@ -269,6 +318,42 @@ mod tests {
         let Err(error) = batches(vec![message(1); 1_001], &operation) else {
             panic!("the second batch has 202 characters");
         };
-        assert!(error.to_string().starts_with("--operation-id: "), "{error}");
+        assert_eq!(
+            error.to_string(),
+            "--operation-id: the messages are added in 2 parts, each with the id and a number behind it; \
+             give one of at most 198 characters"
+        );
+        let operation = OperationRef {
+            id: "x".repeat(198),
+        };
+        assert!(batches(vec![message(1); 1_001], &operation).is_ok());
+        let odd = OperationRef {
+            id: "é".to_owned()
+        };
+        let Err(error) = batches(vec![message(1)], &odd) else {
+            panic!("it isn't ASCII");
+        };
+        let said = "--operation-id: operation id must be 1 to 200 printable ASCII characters";
+        assert_eq!(error.to_string(), said);
+    }
+
+    #[test]
+    fn other_messages_under_a_used_identity_are_told_from_where_they_differ_and_what_was_added() {
+        let operation = OperationRef {
+            id: "big1".to_owned(),
+        };
+        let told = changed_since(2_000, 0, &operation);
+        assert!(is_conflict(&told));
+        assert_eq!(
+            told.to_string(),
+            "`--operation-id big1` was used before for something else from message 2001 on; nothing was \
+             added now; repeat it with the input of then, or give what is new under an id of its own"
+        );
+        let told = changed_since(2_000, 1_000, &operation);
+        assert_eq!(Effect::of(&told), Effect::Part);
+        assert!(
+            told.to_string()
+                .contains("; 1000 messages were added now; ")
+        );
     }
 }

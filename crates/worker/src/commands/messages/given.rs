@@ -121,6 +121,9 @@ impl Reader<'_> {
     /// An error in what is to be JSON, at a place inside it.
     fn no_json(&self, begin: usize, error: &serde_json::Error) -> anyhow::Error {
         let said = error.to_string();
+        if said.starts_with("recursion limit exceeded") {
+            return self.refused(begin, &InvalidMessage::TooDeep);
+        }
         let what = said.split(" at line ").next().unwrap_or(&said);
         let line = self.line(begin) + error.line() - 1;
         let number = self.messages.len() + 1;
@@ -263,6 +266,7 @@ mod tests {
             "[".repeat(1_000_000)
         );
         let error = read(deep.as_bytes()).expect_err("too deep").to_string();
-        assert!(error.contains("recursion limit"), "{error}");
+        let told = "line 1: message 1 has lists or objects in more than 100 levels";
+        assert!(error.starts_with(told), "{error}");
     }
 }
