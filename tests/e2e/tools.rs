@@ -73,10 +73,9 @@ async fn the_model_writes_searches_reads_and_deletes_its_notes() {
     bed.finish().await;
 }
 
-#[tokio::test]
-async fn what_the_model_can_correct_reaches_it_as_a_tool_error() {
-    let bed = Bed::new().await;
-    let wrong = [
+/// Calls that the model can correct, and a part of what it is told of each.
+fn wrong_calls() -> Vec<(&'static str, Value, &'static str)> {
+    vec![
         (
             "write_memory",
             json!({"content": "x", "file": "note", "old_text": "absent"}),
@@ -124,7 +123,13 @@ async fn what_the_model_can_correct_reaches_it_as_a_tool_error() {
         ),
         ("search_memory", json!({"query": " "}), "query is empty"),
         ("open_pod_bay_doors", json!({}), "no such tool"),
-    ];
+    ]
+}
+
+#[tokio::test]
+async fn what_the_model_can_correct_reaches_it_as_a_tool_error() {
+    let bed = Bed::new().await;
+    let wrong = wrong_calls();
     let calls: Vec<_> = wrong
         .iter()
         .map(|(name, arguments, _)| json!({"id": "call_0", "name": name, "arguments": arguments}))
