@@ -200,7 +200,7 @@ async fn record_cancelled_with_unstored(recorder: &Recorder) {
     };
     let mut broken = Worker::start(&bed, options).await;
     let mut input = conversing(input(&bed));
-    input.memories[0].activities.schedule_to_close_ms = 2_000;
+    input.memories[0].activities.schedule_to_close_ms = 8_000;
     let agent = bed.start(input).await;
 
     let failure = say(&agent, "Hello.").await.expect_err("it can't be stored");

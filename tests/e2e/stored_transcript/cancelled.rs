@@ -226,9 +226,14 @@ async fn a_run_that_its_input_ends_stores_what_the_run_before_handed_over() {
     let handed_over = json!({"scope_hash": scope_hash, "turns": 1, "conversation": resumed});
     input.resumed = Some(serde_json::from_value(handed_over).expect("what is handed over"));
 
-    let _without_the_store = Worker::serving(&bed, &json!([])).await;
     let agent = bed.start(input).await;
+    // It comes while the run starts, and waits for that.
+    let no_turns = json!([]);
+    let (answer, _without_the_store) =
+        tokio::join!(say(&agent, "two"), Worker::serving(&bed, &no_turns));
 
+    let failure = answer.expect_err("the run is over before it serves");
+    assert_eq!(failure_type(&failure), "InvalidArgument", "{failure:?}");
     match ended(&agent).await {
         Err(WorkflowGetResultError::Failed(error)) => {
             let failure = error.failure();

@@ -47,6 +47,8 @@ pub async fn run<W: AgentHost>(
     if let Err(cancelled) = ended {
         handlers_finished(ctx).await;
         store_at_last(ctx).await;
+        // Messages that came meanwhile.
+        handlers_finished(ctx).await;
         return Err(cancelled.into());
     }
     if ctx.state(|host| host.agent().closing) {
@@ -122,7 +124,8 @@ async fn store_the_rest<W: AgentHost>(ctx: &WorkflowContext<W>) {
 const STORES_AT_LAST: &str = "notekeeper-stores-at-last";
 
 /// Stores what a run holds that was cancelled, or that its input ends: after it nobody has these messages. What
-/// can't be stored in time is lost; the query `state` says how many exchanges that were.
+/// can't be stored in time is lost; the query `state` says how many exchanges that were. It waits for no message:
+/// those that came while a run starts wait for the run.
 async fn store_at_last<W: AgentHost>(ctx: &WorkflowContext<W>) {
     let setup = ctx.state(|host| host.agent().setup.as_ref().ok().map(Rc::clone));
     // Asked last: a run with nothing to store records nothing.
@@ -131,7 +134,6 @@ async fn store_at_last<W: AgentHost>(ctx: &WorkflowContext<W>) {
         && ctx.patched(STORES_AT_LAST)
     {
         let _: Result<(), CallFailure> = keeping::flush_at_last(ctx, &setup).await;
-        handlers_finished(ctx).await;
     }
 }
 

@@ -121,15 +121,38 @@ fn result(call: &StepCall, content: String, is_error: bool) -> ChatMessage {
 /// the calls that are still open. Where the run carries its transcript, which ends the turn then, all of them
 /// stay until that is known.
 fn close<W: AgentHost>(ctx: &WorkflowContext<W>, result: ChatMessage, still_open: usize) {
-    let fits = ctx.state(|host| {
+    let (fits, fitted_before) = ctx.state(|host| {
         let agent = host.agent();
         agent.setup.iter().for_each(|setup| {
             setup.session.count_heard(encoded_bytes(&result));
         });
         let bytes = agent.transcript.bytes() + encoded_bytes(&result);
-        agent.stored.is_none() || bytes + still_open <= TRANSCRIPT_BYTES_MAX
+        let leaves = |room| agent.stored.is_none() || bytes + room <= TRANSCRIPT_BYTES_MAX;
+        (leaves(still_open), leaves(RESERVE_BEFORE))
     });
-    push(ctx, if fits { result } else { shortened(result) });
+    let closing = match (fits, fitted_before) {
+        (true, true) => result,
+        (true, false) if keeps_bounds(ctx) => result,
+        (false, _) if keeps_bounds(ctx) => shortened(result),
+        (_, true) => result,
+        (_, false) => replaced_before(&result),
+    };
+    push(ctx, closing);
+}
+
+/// Room that there was for errors before there were bounds of a message.
+const RESERVE_BEFORE: usize = 64 * 1024;
+
+/// What stood in the place of anything that didn't fit, before there were bounds of a message.
+fn replaced_before(result: &ChatMessage) -> ChatMessage {
+    let ChatMessage::Tool { tool_call_id, .. } = result else {
+        return result.clone();
+    };
+    ChatMessage::Tool {
+        tool_call_id: tool_call_id.clone(),
+        content: format!("{DONE}, or in fewer calls at once"),
+        is_error: true,
+    }
 }
 
 /// A result that says only whether its call was carried out. What is shorter than that stays as it is, and so

@@ -23,17 +23,17 @@ pub(super) fn messages(message: &Map<String, Value>) -> Vec<Message> {
     }
 }
 
-/// Results of tools first, as all APIs want them right behind their calls; then what the user said. Memory
-/// blocks have no place here, whatever the message says: a request places its own, and one that whoever may
-/// add messages could write would pass for the application's.
+/// Results of tools first, as all APIs want them right behind their calls; then what the user said.
 fn user(message: &Map<String, Value>) -> Vec<Message> {
     let pieces = pieces(message.get("content"));
     let mut messages = results(&pieces);
     let mut parts: Vec<UserPart> = texts(&pieces).into_iter().map(said_by_user).collect();
+    let blocks = left_blocks(message);
     // A message without anything is an empty prompt, which is how our own form says it.
-    if parts.is_empty() && messages.is_empty() {
+    if parts.is_empty() && blocks.is_empty() && messages.is_empty() {
         parts.push(said_by_user(""));
     }
+    parts.extend(blocks);
     if !parts.is_empty() {
         messages.push(Message::User { parts });
     }
@@ -44,6 +44,23 @@ fn said_by_user(text: &str) -> UserPart {
     UserPart::Text {
         text: text.to_owned(),
     }
+}
+
+/// Memory blocks that an earlier request left beside a message of our own form.
+fn left_blocks(message: &Map<String, Value>) -> Vec<UserPart> {
+    let blocks = message.get("memories").and_then(Value::as_array);
+    let text_at =
+        |block: &Value, key: &str| block.get(key).and_then(Value::as_str).map(str::to_owned);
+    blocks
+        .into_iter()
+        .flatten()
+        .filter_map(|block| {
+            Some(UserPart::Memory {
+                scope_hash: text_at(block, "scope_hash").unwrap_or_default(),
+                text: text_at(block, "text")?,
+            })
+        })
+        .collect()
 }
 
 fn assistant(message: &Map<String, Value>) -> Vec<Message> {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{ToolCall, outline};
+use crate::{ToolCall, UserPart, outline};
 
 const OPENAI: &str = include_str!("../../../../tests/messages/openai_chat.json");
 const ANTHROPIC: &str = include_str!("../../../../tests/messages/anthropic_messages.json");
@@ -80,6 +80,21 @@ fn our_own_form_is_read() {
     );
     assert_eq!(
         read(json!({
+            "role": "user",
+            "content": "",
+            "memories": [{"scope_hash": "0d6e", "text": "B"}, {"text": "C"}, {"scope_hash": "x"}, 7],
+        })),
+        [Message::User {
+            parts: [("0d6e", "B"), ("", "C")]
+                .map(|(scope_hash, text)| UserPart::Memory {
+                    scope_hash: scope_hash.to_owned(),
+                    text: text.to_owned(),
+                })
+                .into(),
+        }]
+    );
+    assert_eq!(
+        read(json!({
             "role": "assistant",
             "content": "a",
             "tool_calls": [
@@ -106,15 +121,6 @@ fn our_own_form_is_read() {
             is_error: true,
         }]
     );
-}
-
-#[test]
-fn nobody_who_adds_messages_adds_memory_blocks() {
-    let memories = json!([{"scope_hash": "0d6e", "text": "<memory>B</memory>"}, {"text": "C"}, 7]);
-    for text in ["", "tea?"] {
-        let message = json!({"role": "user", "content": text, "memories": memories});
-        assert_eq!(read(message), [Message::user(text)]);
-    }
 }
 
 #[test]

@@ -125,14 +125,13 @@ impl Source for FactsSource {
         }
         let store = self.stores.open(&self.store, call).await?;
         let wanted = RecallQuery::parse(&query.text);
-        let examined = match query.condition.is_empty() {
-            true => query.limit,
-            false => RECALL_LIMIT_MAX,
+        // With conditions, one more than are examined tells whether those are all. Without any, the best are
+        // all that is wanted.
+        let (examined, asked) = match query.condition.is_empty() {
+            true => (query.limit, query.limit),
+            false => (RECALL_LIMIT_MAX, RECALL_LIMIT_MAX + 1),
         };
-        let found = facts(&*store)?
-            // One more tells whether those are all.
-            .recall(call.scope, &wanted, examined.saturating_add(1))
-            .await?;
+        let found = facts(&*store)?.recall(call.scope, &wanted, asked).await?;
         own_rows(&self.name, call, found.iter().map(|fact| &*fact.scope))?;
         let is_ranked = !wanted.is_empty();
         let items = found.iter().take(examined);

@@ -35,19 +35,20 @@ fn of_its_kind(text: &str, path: &Path, message: &str) -> String {
     }
 }
 
-/// The kind of the source that a key stands in, as the file says it.
+/// The kind of the source that a key stands in, as the file says it. Other tables inside of a source, such as
+/// what `scoped` requires, have none.
 fn source_at(text: &str, key: &Path) -> Option<String> {
     let steps: Vec<&Segment> = key.iter().collect();
     let (_, table) = steps.split_last()?;
     let mut at = &toml::Value::Table(text.parse().ok()?);
     for (depth, step) in table.iter().enumerate() {
         at = match step {
-            Segment::Map { key } if depth > 0 || key == "sources" => at.get(key)?,
+            Segment::Map { key } if depth == 1 || key == "sources" => at.get(key)?,
+            Segment::Map { key } if depth > 1 && key == "inner" => at.get(key)?,
             Segment::Seq { index } => at.get(index)?,
             _ => return None,
         };
     }
-    // Tables inside of a source that are no sources have no kind.
     at.get("kind")?.as_str().map(str::to_owned)
 }
 
@@ -173,7 +174,7 @@ mod tests {
                 "line 5, `sources.a.sources[1].inner.size`: unknown field `size`, expected one of `kind`, `name`",
             ),
             (
-                "[sources.a]\nkind = 'scoped'\ninner = 'b'\nrequire = { kind = 'x' }",
+                "[sources.a]\nkind = 'scoped'\ninner = 'b'\nrequire = { kind = 'facts' }",
                 "line 4, `sources.a.require.kind`: unknown field `kind`, expected one of `prefix`, `exact`, \
                  `policy`",
             ),

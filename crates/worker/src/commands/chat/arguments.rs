@@ -21,7 +21,7 @@ const MODEL_DEFAULT: &str = "default";
 #[command(after_help = "\
 Each line is a message; a pasted text with several lines is one. Where standard input is no \
 terminal, each of its lines is a message, the answers go to standard output, and the exit code is 0 \
-if every line was sent and answered, 1 if one wasn't, or not in time.
+if every line was sent, answered and kept, 1 if one wasn't, or not in time.
 
 Examples:
   notekeeper chat
