@@ -18,7 +18,7 @@ use tokio::sync::Semaphore;
 
 use crate::{
     fixture::{Tenant, item},
-    notes::{made, put, remember},
+    notes::{made, put, put_numbered, remember},
     stores::Kept,
 };
 
@@ -275,16 +275,7 @@ async fn a_model_that_gives_other_numbers_under_its_name_embeds_all_anew() {
 async fn queries_at_once_embed_each_passage_once() {
     let kept = Kept::in_memory().await;
     let tenant = Tenant::of("acme");
-    for index in 0..40 {
-        let name = format!("n{index:02}.md");
-        put(
-            &*kept.store,
-            &tenant,
-            &name,
-            &format!("note number {index}"),
-        )
-        .await;
-    }
+    put_numbered(&*kept.store, &tenant, 40).await;
     let model = Arc::new(Model::new("m"));
     let source = source(&kept, &model);
     let found = join_all((0..8).map(|_| tenant.found(&source, "number", 50))).await;
@@ -300,16 +291,7 @@ async fn queries_at_once_embed_each_passage_once() {
 async fn a_batch_that_takes_longer_than_the_query_is_kept_for_the_next() {
     let kept = Kept::in_memory().await;
     let tenant = Tenant::of("acme");
-    for index in 0..5 {
-        let name = format!("n{index}.md");
-        put(
-            &*kept.store,
-            &tenant,
-            &name,
-            &format!("note number {index}"),
-        )
-        .await;
-    }
+    put_numbered(&*kept.store, &tenant, 5).await;
     let mut model = Model::new("m");
     model.turns = Semaphore::new(0);
     let model = Arc::new(model);

@@ -39,6 +39,14 @@ pub(crate) async fn put(store: &dyn Store, tenant: &Tenant, name: &str, text: &s
         .expect("write");
 }
 
+/// Puts so many short notes, all of which have the words `note number`.
+pub(crate) async fn put_numbered(store: &dyn Store, tenant: &Tenant, count: usize) {
+    for index in 0..count {
+        let (name, text) = (format!("n{index:03}.md"), format!("note number {index}"));
+        put(store, tenant, &name, &text).await;
+    }
+}
+
 pub(crate) async fn remember(store: &dyn Store, tenant: &Tenant, key: &str, value: &str) {
     if let Some(facts) = store.facts() {
         let fact = Fact::new(key, value).expect("a valid fact");
@@ -330,16 +338,7 @@ async fn only_what_changed_gets_a_new_embedding() {
 async fn a_query_embeds_so_many_passages_and_the_next_ones_the_others() {
     let kept = Kept::in_memory().await;
     let tenant = Tenant::of("acme");
-    for index in 0..600 {
-        let name = format!("n{index:03}.md");
-        put(
-            &*kept.store,
-            &tenant,
-            &name,
-            &format!("note number {index}"),
-        )
-        .await;
-    }
+    put_numbered(&*kept.store, &tenant, 600).await;
     let (embedder, source) = watched(&kept);
     let mut embedded = Vec::new();
     for _ in 0..100 {
